@@ -2,42 +2,42 @@ package llm
 
 import "cmp"
 
-// codeOf returns the error code in the body of a failure when it is one we know,
+// findErrorCode returns the error code in the body of a failure when it is one we know,
 // CodeOther when it is another, and def when there is none.
-func codeOf(body []byte, def string) string {
+func findErrorCode(body []byte, def string) string {
 	d, code := newDocument(body, nil), def
-	d.object(func(name string) {
+	d.readObject(func(name string) {
 		if name != "error" {
-			d.skip()
+			d.skipValue()
 			return
 		}
-		code = d.errorCode(def)
+		code = d.readErrorCode(def)
 	})
-	if d.end(); d.err != nil {
+	if d.checkEnd(); d.err != nil {
 		return def
 	}
 	return code
 }
 
-// errorCode reads an error, of whatever type: the code that we know in it,
+// readErrorCode reads an error, of whatever type: the code that we know in it,
 // CodeOther for others, def where there is none. A code goes before a type.
-func (d *document) errorCode(def string) string {
-	if d.next() != '{' {
-		d.skip()
+func (d *document) readErrorCode(def string) string {
+	if d.peekKind() != '{' {
+		d.skipValue()
 		return def
 	}
 	var code, kind string
-	d.object(func(name string) {
+	d.readObject(func(name string) {
 		switch {
-		case name == "code" && d.next() == '"':
-			code, _ = d.text()
-		case name == "type" && d.next() == '"':
-			kind, _ = d.text()
+		case name == "code" && d.peekKind() == '"':
+			code, _ = d.readText()
+		case name == "type" && d.peekKind() == '"':
+			kind, _ = d.readText()
 		default:
-			d.skip()
+			d.skipValue()
 		}
 	})
-	code, kind = known(code), known(kind)
+	code, kind = translateCode(code), translateCode(kind)
 	switch {
 	case serverCodes[code]:
 		return code
@@ -49,5 +49,5 @@ func (d *document) errorCode(def string) string {
 	return def
 }
 
-// known is the name that we have for a code.
-func known(code string) string { return cmp.Or(otherNames[code], code) }
+// translateCode is the name that we have for a code.
+func translateCode(code string) string { return cmp.Or(otherNames[code], code) }

@@ -118,22 +118,22 @@ func safeURL(raw string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-func (c Config) timeout() time.Duration {
+func (c Config) timeoutOrDefault() time.Duration {
 	if c.Timeout == 0 {
 		return DefaultTimeout
 	}
 	return c.Timeout
 }
 
-func (c Config) maxResponse() int64 {
+func (c Config) maxResponseOrDefault() int64 {
 	if c.MaxResponse == 0 {
 		return DefaultMaxResponse
 	}
 	return c.MaxResponse
 }
 
-// effort is the value to send, or empty for none.
-func (c Config) effort() string {
+// effortToSend is the value to send, or empty for none.
+func (c Config) effortToSend() string {
 	switch {
 	case !c.Reasoning || c.Effort == EffortOmit:
 		return ""
@@ -225,8 +225,8 @@ func checkURL(raw string) string {
 	return ""
 }
 
-// validName reports whether a model or role can be a step of a configuration path.
-func validName(s string) bool {
+// isValidName reports whether a model or role can be a step of a configuration path.
+func isValidName(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 	}) < 0

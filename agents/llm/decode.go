@@ -16,7 +16,7 @@ type answer struct {
 	choiceCode    string          // of the first choice's
 }
 
-// decode reads a success. Beside an error, the Response holds the part of the answer
+// decodeAnswer reads a success. Beside an error, the Response holds the part of the answer
 // that decode could read.
 //
 // decode passes over names that the API doesn't have, at every level: servers add
@@ -32,17 +32,17 @@ type answer struct {
 //
 // A server may send several choices though the request asks for one. decode takes the
 // first and counts the others, unread, in Response.Choices.
-func decode(body []byte, ended func() bool) (Response, *Error) {
+func decodeAnswer(body []byte, ended func() bool) (Response, *Error) {
 	a := answer{document: newDocument(body, ended)}
-	a.object(a.top)
-	a.end()
+	a.readObject(a.readTopField)
+	a.checkEnd()
 	a.Content += a.said.String()
 	a.Refusal += a.refused.String()
-	return a.Response, a.verdict()
+	return a.Response, a.checkAnswer()
 }
 
-// verdict is what is wrong with the answer, nil if nothing is.
-func (a *answer) verdict() *Error {
+// checkAnswer is what is wrong with the answer, nil if nothing is.
+func (a *answer) checkAnswer() *Error {
 	bad := func(code, msg string) *Error { return &Error{Kind: KindBadResponse, Code: code, msg: msg} }
 	switch {
 	case errors.Is(a.err, errEnded):
@@ -68,108 +68,108 @@ func (a *answer) verdict() *Error {
 	return bad(CodeEmpty, "the answer holds neither content nor a tool call")
 }
 
-func (a *answer) top(name string) {
+func (a *answer) readTopField(name string) {
 	switch name {
 	case "id":
-		a.ID, _ = a.text()
+		a.ID, _ = a.readText()
 	case "model":
-		a.Model, _ = a.text()
+		a.Model, _ = a.readText()
 	case "choices":
-		a.array(a.choices)
+		a.readArray(a.readChoice)
 	case "usage":
-		a.object(a.usage)
+		a.readObject(a.readUsageField)
 	case "error":
-		a.fault(&a.code)
+		a.readServerError(&a.code)
 	default:
-		a.skip()
+		a.skipValue()
 	}
 }
 
-func (a *answer) choices(i int) {
+func (a *answer) readChoice(i int) {
 	a.Choices = i + 1
 	switch {
 	case i > 0:
-		a.skip()
-	case a.next() != '{':
-		a.other()
+		a.skipValue()
+	case a.peekKind() != '{':
+		a.skipOddValue()
 	default:
-		a.object(a.choice)
+		a.readObject(a.readChoiceField)
 	}
 }
 
-func (a *answer) choice(name string) {
+func (a *answer) readChoiceField(name string) {
 	switch name {
 	case "index":
-		if n, ok := a.number(); ok && n != "0" {
+		if n, ok := a.readNumber(); ok && n != "0" {
 			a.odd = true
 		}
 	case "finish_reason":
-		a.FinishReason, _ = a.text()
+		a.FinishReason, _ = a.readText()
 	case "message":
-		a.object(a.message)
+		a.readObject(a.readMessageField)
 	case "error":
-		a.fault(&a.choiceCode)
+		a.readServerError(&a.choiceCode)
 	default:
-		a.skip()
+		a.skipValue()
 	}
 }
 
-func (a *answer) message(name string) {
+func (a *answer) readMessageField(name string) {
 	switch name {
 	case "role":
-		a.only(RoleAssistant)
+		a.readFixedWord(RoleAssistant)
 	case "content":
-		if a.next() == '[' {
-			a.array(func(int) { a.part() })
+		if a.peekKind() == '[' {
+			a.readArray(func(int) { a.readContentPart() })
 			return
 		}
-		a.Content, _ = a.text()
+		a.Content, _ = a.readText()
 	case "refusal":
-		a.Refusal, _ = a.text()
+		a.Refusal, _ = a.readText()
 	case "tool_calls":
-		a.array(func(int) { a.toolCall() })
+		a.readArray(func(int) { a.readToolCall() })
 	case "function_call":
-		if !a.null() {
-			a.other()
+		if !a.skipNull() {
+			a.skipOddValue()
 		}
 	default:
-		a.skip()
+		a.skipValue()
 	}
 }
 
-// only reads a word that has one value where it stands at all.
-func (a *answer) only(word string) {
-	if s, ok := a.text(); ok && s != word {
+// readFixedWord reads a word that has one value where it stands at all.
+func (a *answer) readFixedWord(word string) {
+	if s, ok := a.readText(); ok && s != word {
 		a.odd = true
 	}
 }
 
-// part reads one part of a content. A model's reasoning is no answer; a part
+// readContentPart reads one part of a content. A model's reasoning is no answer; a part
 // of a type that is not known could be one that changes what the others mean.
-func (a *answer) part() {
-	if a.next() != '{' {
-		a.other()
+func (a *answer) readContentPart() {
+	if a.peekKind() != '{' {
+		a.skipOddValue()
 		return
 	}
 	var kind string
 	var text, refusal words
-	a.object(func(name string) {
+	a.readObject(func(name string) {
 		switch name {
 		case "type":
-			kind, _ = a.text()
+			kind, _ = a.readText()
 		case "text":
-			text = a.words()
+			text = a.readWords()
 		case "refusal":
-			refusal = a.words()
+			refusal = a.readWords()
 		default:
-			a.skip()
+			a.skipValue()
 		}
 	})
 	switch {
 	case kind == "reasoning" || kind == "thinking":
-	case kind == "text" && text.said && refusal.absent():
+	case kind == "text" && text.said && refusal.isAbsent():
 		a.said.WriteString(text.string)
-	case kind == "refusal" && refusal.string != "" && text.absent():
+	case kind == "refusal" && refusal.string != "" && text.isAbsent():
 		a.refused.WriteString(refusal.string)
 	default:
 		a.odd = true
@@ -182,43 +182,43 @@ type words struct {
 	said, other bool
 }
 
-func (w words) absent() bool { return !w.said && !w.other }
+func (w words) isAbsent() bool { return !w.said && !w.other }
 
-func (a *answer) words() words {
-	if k := a.next(); k != '"' && k != 'n' {
-		a.skip()
+func (a *answer) readWords() words {
+	if k := a.peekKind(); k != '"' && k != 'n' {
+		a.skipValue()
 		return words{other: true}
 	}
-	s, ok := a.text()
+	s, ok := a.readText()
 	return words{string: s, said: ok}
 }
 
-func (a *answer) toolCall() {
-	if a.next() != '{' {
-		a.other()
+func (a *answer) readToolCall() {
+	if a.peekKind() != '{' {
+		a.skipOddValue()
 		return
 	}
 	var call ToolCall
 	named := false
-	a.object(func(name string) {
+	a.readObject(func(name string) {
 		switch name {
 		case "id":
-			call.ID, _ = a.text()
+			call.ID, _ = a.readText()
 		case "type":
-			a.only("function")
+			a.readFixedWord("function")
 		case "function":
-			a.object(func(name string) {
+			a.readObject(func(name string) {
 				switch name {
 				case "name":
-					call.Name, named = a.text()
+					call.Name, named = a.readText()
 				case "arguments":
-					call.Arguments, _ = a.text()
+					call.Arguments, _ = a.readText()
 				default:
-					a.skip()
+					a.skipValue()
 				}
 			})
 		default:
-			a.skip()
+			a.skipValue()
 		}
 	})
 	a.odd = a.odd || !named
@@ -229,23 +229,23 @@ func (a *answer) toolCall() {
 // must not overflow.
 const maxUsage = 1 << 30
 
-func (a *answer) usage(name string) {
+func (a *answer) readUsageField(name string) {
 	switch name {
 	case "prompt_tokens":
-		a.Usage.Prompt = a.tokens()
+		a.Usage.Prompt = a.readTokens()
 	case "completion_tokens":
-		a.Usage.Completion = a.tokens()
+		a.Usage.Completion = a.readTokens()
 	case "total_tokens":
-		a.Usage.Total = a.tokens()
+		a.Usage.Total = a.readTokens()
 	default:
-		a.skip()
+		a.skipValue()
 	}
 }
 
-// tokens reads a count, however large or small the number is that a server
+// readTokens reads a count, however large or small the number is that a server
 // claims: a claim is no reason to lose the answer.
-func (a *answer) tokens() int {
-	n, _ := a.number()
+func (a *answer) readTokens() int {
+	n, _ := a.readNumber()
 	if i, err := strconv.Atoi(n); err == nil {
 		return min(max(i, 0), maxUsage)
 	}
@@ -253,11 +253,11 @@ func (a *answer) tokens() int {
 	return int(min(max(f, 0), maxUsage))
 }
 
-// fault reads an error, which is one unless it is null.
-func (a *answer) fault(code *string) {
-	if a.null() {
+// readServerError reads an error, which is one unless it is null.
+func (a *answer) readServerError(code *string) {
+	if a.skipNull() {
 		return
 	}
 	a.failed = true
-	*code = a.errorCode("")
+	*code = a.readErrorCode("")
 }

@@ -27,10 +27,10 @@ const plain = `{"id":"chatcmpl-9fZ0c1","object":"chat.completion","created":1764
 func TestReadingStopsInTime(t *testing.T) {
 	body := []byte(`{"choices":[{"message":{"content":"hi"}}],"x":[` + strings.Repeat("0,", 1<<20) + `0]}`)
 	asked := 0
-	_, e := decode(body, func() bool { asked++; return asked == 3 })
+	_, e := decodeAnswer(body, func() bool { asked++; return asked == 3 })
 	require.Equal(t, KindConnect, e.Kind)
 	require.Equal(t, 3, asked)
-	_, e = decode(body, func() bool { asked++; return false })
+	_, e = decodeAnswer(body, func() bool { asked++; return false })
 	require.Nil(t, e)
 	require.Greater(t, asked, 1000)
 }
@@ -51,7 +51,7 @@ func TestMemoryOfHostileAnswers(t *testing.T) {
 			body := []byte(`{"choices":[{"message":{"content":"hi","x":` + x + `}}],"x":` + x + `}`)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			resp, e := decode(body, nil)
+			resp, e := decodeAnswer(body, nil)
 			runtime.ReadMemStats(&after)
 			require.Nil(t, e)
 			require.Equal(t, "hi", resp.Content)
@@ -179,7 +179,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(body, uint(i), uint(3*i))
 	}
 	f.Fuzz(func(t *testing.T, body string, place, name uint) {
-		got, e := decode([]byte(body), nil)
+		got, e := decodeAnswer([]byte(body), nil)
 		if e == nil {
 			want := oracle(t, body)
 			want.Usage = got.Usage
@@ -201,7 +201,7 @@ func FuzzDecode(f *testing.F) {
 			for _, twice := range o.names {
 				spelt, err := json.Marshal(twice)
 				require.NoError(t, err)
-				_, fault := decode([]byte(o.with(body, string(spelt[1:len(spelt)-1]), "null")), nil)
+				_, fault := decodeAnswer([]byte(o.with(body, string(spelt[1:len(spelt)-1]), "null")), nil)
 				require.NotNil(t, fault, "%q at %q", twice, o.path)
 				if e == nil {
 					require.Equal(t, KindNotJSON, fault.Kind, "%q at %q", twice, o.path)
@@ -213,9 +213,9 @@ func FuzzDecode(f *testing.F) {
 
 // unmoved asserts that a name in other letters changes nothing, whatever stands there.
 func unmoved(t *testing.T, body string, o open, fold string) {
-	got, e := decode([]byte(body), nil)
+	got, e := decodeAnswer([]byte(body), nil)
 	for _, poison := range []string{`"no"`, `null`, `[{"message":{"content":"no"},"type":"text","text":"no"}]`, `{"code":"no","content":"no"}`} {
-		again, fault := decode([]byte(o.with(body, fold, poison)), nil)
+		again, fault := decodeAnswer([]byte(o.with(body, fold, poison)), nil)
 		require.Equal(t, got, again, "%s at %q", fold, o.path)
 		require.Equal(t, e, fault, "%s at %q", fold, o.path)
 	}
@@ -229,7 +229,7 @@ func BenchmarkDecode(b *testing.B) {
 	for b.Loop() {
 		x := &exchange{limit: math.MaxInt32}
 		res := &http.Response{StatusCode: 200, ContentLength: int64(len(plain)), Body: io.NopCloser(strings.NewReader(plain))}
-		if e := x.success(b.Context(), res); e != nil || x.answer.Content == "" {
+		if e := x.readSuccess(b.Context(), res); e != nil || x.answer.Content == "" {
 			b.Fatal(e)
 		}
 	}

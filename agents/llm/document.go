@@ -46,8 +46,8 @@ func newDocument(body []byte, ended func() bool) *document {
 	return &document{dec: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)), ended: ended}
 }
 
-// token returns the next token, or one without meaning when there is none.
-func (d *document) token() jsontext.Token {
+// readToken returns the next token, or one without meaning when there is none.
+func (d *document) readToken() jsontext.Token {
 	if d.err != nil {
 		return jsontext.Null
 	}
@@ -67,56 +67,56 @@ func (d *document) token() jsontext.Token {
 	return jsontext.Null
 }
 
-// next is the kind of the value that follows, and never one at a fault.
-func (d *document) next() jsontext.Kind {
+// peekKind is the kind of the value that follows, and never one at a fault.
+func (d *document) peekKind() jsontext.Kind {
 	if d.err != nil {
 		return 0
 	}
 	return d.dec.PeekKind()
 }
 
-// more reports whether the object or array that ends so has another member. A
+// hasMore reports whether the object or array that ends so has another member. A
 // document that breaks off has one, and token finds the fault.
-func (d *document) more(end jsontext.Kind) bool { return d.err == nil && d.dec.PeekKind() != end }
+func (d *document) hasMore(end jsontext.Kind) bool { return d.err == nil && d.dec.PeekKind() != end }
 
-// skip passes over one value.
-func (d *document) skip() {
+// skipValue passes over one value.
+func (d *document) skipValue() {
 	depth := d.dec.StackDepth()
-	for d.token(); d.err == nil && d.dec.StackDepth() > depth; {
-		d.token()
+	for d.readToken(); d.err == nil && d.dec.StackDepth() > depth; {
+		d.readToken()
 	}
 }
 
-// other passes over a value that should have been of another type.
-func (d *document) other() {
+// skipOddValue passes over a value that should have been of another type.
+func (d *document) skipOddValue() {
 	d.odd = true
-	d.skip()
+	d.skipValue()
 }
 
-// null passes over a null, if there is one.
-func (d *document) null() bool {
-	if d.next() != 'n' {
+// skipNull passes over a null, if there is one.
+func (d *document) skipNull() bool {
+	if d.peekKind() != 'n' {
 		return false
 	}
-	d.token()
+	d.readToken()
 	return true
 }
 
-// object gives each name of an object to field, which must read or skip exactly
+// readObject gives each name of an object to field, which must read or skip exactly
 // its value. A null is an object without names.
-func (d *document) object(field func(name string)) {
-	if d.null() {
+func (d *document) readObject(field func(name string)) {
+	if d.skipNull() {
 		return
 	}
-	if d.next() != '{' {
-		d.other()
+	if d.peekKind() != '{' {
+		d.skipOddValue()
 		return
 	}
-	d.token()
+	d.readToken()
 	var room [16]string
 	names := room[:0]
-	for d.more('}') {
-		name := d.token().String()
+	for d.hasMore('}') {
+		name := d.readToken().String()
 		switch {
 		case d.err != nil:
 			return
@@ -130,48 +130,48 @@ func (d *document) object(field func(name string)) {
 		names = append(names, name)
 		field(name)
 	}
-	d.token()
+	d.readToken()
 }
 
-// array calls element for each element, which must read or skip exactly it. A
+// readArray calls element for each element, which must read or skip exactly it. A
 // null is an empty array.
-func (d *document) array(element func(i int)) {
-	if d.null() {
+func (d *document) readArray(element func(i int)) {
+	if d.skipNull() {
 		return
 	}
-	if d.next() != '[' {
-		d.other()
+	if d.peekKind() != '[' {
+		d.skipOddValue()
 		return
 	}
-	d.token()
-	for i := 0; d.more(']'); i++ {
+	d.readToken()
+	for i := 0; d.hasMore(']'); i++ {
 		element(i)
 	}
-	d.token()
+	d.readToken()
 }
 
-// text returns a string, and whether there was one: a null is none, and what
+// readText returns a string, and whether there was one: a null is none, and what
 // is neither is odd.
-func (d *document) text() (string, bool) { return d.scalar('"') }
+func (d *document) readText() (string, bool) { return d.readScalar('"') }
 
-// number returns a number as it is written, likewise.
-func (d *document) number() (string, bool) { return d.scalar('0') }
+// readNumber returns a number as it is written, likewise.
+func (d *document) readNumber() (string, bool) { return d.readScalar('0') }
 
-func (d *document) scalar(kind jsontext.Kind) (string, bool) {
-	switch d.next() {
+func (d *document) readScalar(kind jsontext.Kind) (string, bool) {
+	switch d.peekKind() {
 	case kind:
-		s := d.token().String()
+		s := d.readToken().String()
 		return s, d.err == nil
 	case 'n':
-		d.token()
+		d.readToken()
 	default:
-		d.other()
+		d.skipOddValue()
 	}
 	return "", false
 }
 
-// end reads what follows the document's value, which must be nothing.
-func (d *document) end() {
+// checkEnd reads what follows the document's value, which must be nothing.
+func (d *document) checkEnd() {
 	if d.err != nil {
 		return
 	}

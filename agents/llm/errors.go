@@ -103,9 +103,9 @@ type Error struct {
 // connection to it. Nothing in a request can bring that about.
 func (e *Error) Unreached() bool { return e.unreached }
 
-// undialled reports whether a connection could not be made, as opposed to one
+// isUndialled reports whether a connection could not be made, as opposed to one
 // that broke with a request on it.
-func undialled(err error) bool {
+func isUndialled(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
 	return errors.As(err, &dns) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
@@ -130,8 +130,8 @@ func (e *Error) Unwrap() error { return e.cause }
 // Timeout reports whether the model ran out of its own time.
 func (e *Error) Timeout() bool { return e.Kind == KindTimeout }
 
-// canceled is the error for a caller that went away.
-func canceled(ctx context.Context) *Error {
+// newCanceledError is the error for a caller that went away.
+func newCanceledError(ctx context.Context) *Error {
 	msg := "the caller cancelled"
 	if ctx.Err() == context.DeadlineExceeded {
 		msg = "the caller's deadline passed"
@@ -139,8 +139,8 @@ func canceled(ctx context.Context) *Error {
 	return &Error{Kind: KindCanceled, msg: msg, cause: ctx.Err()}
 }
 
-// statusError maps a status that is not a success.
-func statusError(status int) *Error {
+// newStatusError maps a status that is not a success.
+func newStatusError(status int) *Error {
 	e := &Error{Status: status}
 	switch {
 	case status == 429:

@@ -45,17 +45,17 @@ func (overdue) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second
 func TestWhoseDeadlineItWas(t *testing.T) {
 	c := &Client{cfg: Config{Timeout: time.Second}}
 	broke := &Error{Kind: KindConnect, msg: "broke"}
-	e := c.classify(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, broke)
+	e := c.classifyFailure(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, broke)
 	require.Equal(t, KindCanceled, e.Kind)
 	require.ErrorIs(t, e, context.DeadlineExceeded)
-	e = c.classify(context.Background(), overdue{context.Background()}, &exchange{}, broke)
+	e = c.classifyFailure(context.Background(), overdue{context.Background()}, &exchange{}, broke)
 	require.Equal(t, KindTimeout, e.Kind)
 	require.NoError(t, e.Unwrap())
-	require.Equal(t, "the caller's deadline passed", c.classify(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, broke).msg)
+	require.Equal(t, "the caller's deadline passed", c.classifyFailure(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, broke).msg)
 	notJSON := &Error{Kind: KindNotJSON}
-	require.Same(t, notJSON, c.classify(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, notJSON), "the answer was there")
-	require.Same(t, broke, c.classify(context.Background(), context.Background(), &exchange{}, broke))
-	e = c.classify(context.Background(), context.Background(), &exchange{}, errors.New("the library would not"))
+	require.Same(t, notJSON, c.classifyFailure(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, notJSON), "the answer was there")
+	require.Same(t, broke, c.classifyFailure(context.Background(), context.Background(), &exchange{}, broke))
+	e = c.classifyFailure(context.Background(), context.Background(), &exchange{}, errors.New("the library would not"))
 	require.Equal(t, KindRequest, e.Kind)
 	require.Equal(t, CodeInvalidRequest, e.Code)
 }
@@ -81,7 +81,7 @@ func TestTheBodyCanBeSentAgain(t *testing.T) {
 	x := &exchange{head: []byte(`{"model":"m",`)}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x.test", strings.NewReader(libraryHead+`"stream":false}`))
 	require.NoError(t, err)
-	require.Nil(t, x.complete(req))
+	require.Nil(t, x.completeBody(req))
 	first, err := io.ReadAll(req.Body)
 	require.NoError(t, err)
 	again, err := req.GetBody()

@@ -58,7 +58,7 @@ func NewRoster(cfg RosterConfig) (*Roster, error) {
 }
 
 func (r *Roster) addModel(name string, cfg Config, hc *http.Client) error {
-	if !validName(name) {
+	if !isValidName(name) {
 		return &PathError{Path: "models", Msg: fmt.Sprintf("the name %q is not made of letters, digits, '_' and '-'", name)}
 	}
 	if cfg.Name == "" {
@@ -78,7 +78,7 @@ func (r *Roster) addModel(name string, cfg Config, hc *http.Client) error {
 // addRole accepts a model that exists but is faulty: its own error is enough.
 func (r *Roster) addRole(role string, chain, known []string) error {
 	path := "roles." + role
-	if !validName(role) {
+	if !isValidName(role) {
 		return &PathError{Path: "roles", Msg: fmt.Sprintf("the name %q is not made of letters, digits, '_' and '-'", role)}
 	}
 	if len(chain) == 0 {

@@ -22,15 +22,15 @@ const (
 	staleTries = 3
 )
 
-// leg is what is known of the way that one request took.
-type leg struct {
+// connectionTrace is what is known of the way that one request took.
+type connectionTrace struct {
 	kept     atomic.Bool  // it went out on a connection that had lain idle
 	taken    atomic.Int64 // when, in nanoseconds
 	answered atomic.Bool  // a byte of an answer came
 }
 
-// trace returns the request with the leg as its witness.
-func (l *leg) trace(req *http.Request, now func() time.Time) *http.Request {
+// attachTrace returns the request with the leg as its witness.
+func (l *connectionTrace) attachTrace(req *http.Request, now func() time.Time) *http.Request {
 	return req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 		GotConn: func(i httptrace.GotConnInfo) {
 			l.kept.Store(i.Reused && i.WasIdle)
@@ -40,23 +40,23 @@ func (l *leg) trace(req *http.Request, now func() time.Time) *http.Request {
 	}))
 }
 
-// stale reports whether the connection was closed before the request was read.
-func (l *leg) stale(err error, now time.Time) bool {
-	return l.kept.Load() && !l.answered.Load() && now.UnixNano()-l.taken.Load() < int64(staleWithin) && closed(err)
+// isStale reports whether the connection was closed before the request was read.
+func (l *connectionTrace) isStale(err error, now time.Time) bool {
+	return l.kept.Load() && !l.answered.Load() && now.UnixNano()-l.taken.Load() < int64(staleWithin) && isClosedByPeer(err)
 }
 
-// closed reports whether an error says that the other end has gone.
-func closed(err error) bool {
+// isClosedByPeer reports whether an error says that the other end has gone.
+func isClosedByPeer(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		strings.Contains(err.Error(), "server closed idle connection") // net/http has no name for it
 }
 
-// send sends the request, and again where a kept connection was closed already.
-func (x *exchange) send(req *http.Request) (*http.Response, error) {
+// sendRequest sends the request, and again where a kept connection was closed already.
+func (x *exchange) sendRequest(req *http.Request) (*http.Response, error) {
 	for n := 1; ; n++ {
-		var l leg
-		res, err := x.client.Do(l.trace(req, x.now))
-		if err == nil || n > staleTries || req.Context().Err() != nil || !l.stale(err, x.now()) {
+		var l connectionTrace
+		res, err := x.client.Do(l.attachTrace(req, x.now))
+		if err == nil || n > staleTries || req.Context().Err() != nil || !l.isStale(err, x.now()) {
 			return res, err
 		}
 		body, e := req.GetBody()

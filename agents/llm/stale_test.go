@@ -136,12 +136,12 @@ func TestWhatMayHaveBeenReadIsSentOnce(t *testing.T) {
 	})
 	t.Run("a reset after the first byte", func(t *testing.T) {
 		now := time.Now()
-		var l leg
+		var l connectionTrace
 		l.kept.Store(true)
 		l.taken.Store(now.UnixNano())
-		require.True(t, l.stale(syscall.ECONNRESET, now))
-		require.False(t, l.stale(http.ErrHandlerTimeout, now), "what says nothing of the connection")
+		require.True(t, l.isStale(syscall.ECONNRESET, now))
+		require.False(t, l.isStale(http.ErrHandlerTimeout, now), "what says nothing of the connection")
 		l.answered.Store(true)
-		require.False(t, l.stale(syscall.ECONNRESET, now))
+		require.False(t, l.isStale(syscall.ECONNRESET, now))
 	})
 }

@@ -55,7 +55,7 @@ func (c *call) finish(value any, err error) bool {
 		return false
 	}
 	c.value, c.err = value, err
-	c.target.forget(c)
+	c.target.dropWaiter(c)
 	if c.notify != nil {
 		c.notify(c)
 	} else {
@@ -69,15 +69,15 @@ func (c *call) giveUp() bool {
 	if !c.state.CompareAndSwap(waiting, givenUp) {
 		return false
 	}
-	c.target.forget(c)
+	c.target.dropWaiter(c)
 	return true
 }
 
-func (c *call) waiting() bool { return c.state.Load() == waiting }
+func (c *call) isWaiting() bool { return c.state.Load() == waiting }
 
-// enter registers the call with its target, so that the target's end answers
+// postToTarget registers the call with its target, so that the target's end answers
 // it, and posts it.
-func (c *call) enter() {
+func (c *call) postToTarget() {
 	p := c.target
 	p.mu.Lock()
 	if p.closed {
@@ -91,10 +91,10 @@ func (c *call) enter() {
 	}
 	p.waiters[c] = struct{}{}
 	p.mu.Unlock()
-	p.post(c)
+	p.postMessage(c)
 }
 
-func (p *proc) forget(c *call) {
+func (p *proc) dropWaiter(c *call) {
 	p.mu.Lock()
 	delete(p.waiters, c)
 	p.mu.Unlock()
@@ -113,7 +113,7 @@ func Call(ctx context.Context, pid PID, msg any) (any, error) {
 		return nil, ErrNoProcess
 	}
 	c := &call{msg: msg, target: pid.p, done: make(chan struct{}, 1)}
-	c.enter()
+	c.postToTarget()
 	select {
 	case <-c.done:
 		return c.value, c.err
@@ -159,31 +159,31 @@ func (r *request) release() {
 	r.c.giveUp()
 }
 
-func (p *proc) request(pid PID, msg any, timeout time.Duration) Ref {
+func (p *proc) sendRequest(pid PID, msg any, timeout time.Duration) Ref {
 	ref := p.sys.nextRef()
-	answer := func(v any, err error) { p.post(replyMsg{Reply{ref, v, err}}) }
+	answer := func(v any, err error) { p.postMessage(replyMsg{Reply{ref, v, err}}) }
 	r := &request{stop: func() bool { return false }}
 	switch {
 	case timeout <= 0:
-		p.hold(ref, noop{})
+		p.holdUntilEnd(ref, noop{})
 		answer(nil, ErrNoDeadline)
 		return ref
 	case pid.p == nil:
-		p.hold(ref, noop{})
+		p.holdUntilEnd(ref, noop{})
 		answer(nil, ErrNoProcess)
 		return ref
 	}
 	r.c = &call{msg: msg, target: pid.p, notify: func(c *call) { answer(c.value, c.err) }}
-	r.stop = p.sys.after(timeout, func() {
+	r.stop = p.sys.startTimer(timeout, func() {
 		if r.c.giveUp() {
 			answer(nil, ErrTimeout)
 		}
 	})
-	if !p.hold(ref, r) {
+	if !p.holdUntilEnd(ref, r) {
 		r.release()
 		return ref
 	}
-	r.c.enter()
+	r.c.postToTarget()
 	return ref
 }
 

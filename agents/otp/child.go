@@ -42,31 +42,31 @@ func (k *child) stopTimer() {
 	}
 }
 
-// core is what both supervisors share: starting, stopping and reporting one child.
-type core struct {
-	p       *proc
-	in      intensity
-	backoff Backoff
+// supervisorCore is what both supervisors share: starting, stopping and reporting one child.
+type supervisorCore struct {
+	p         *proc
+	intensity intensity
+	backoff   Backoff
 }
 
-func (t *core) emit(typ EventType, p *proc, r Reason) {
-	t.p.sys.report(typ, p, r)
+func (t *supervisorCore) reportChild(typ EventType, p *proc, r Reason) {
+	t.p.sys.reportProcess(typ, p, r)
 }
 
-// launch spawns a new incarnation; childReady or childGone tells the outcome.
-func (t *core) launch(k *child) {
+// launchChild spawns a new incarnation; childReady or childGone tells the outcome.
+func (t *supervisorCore) launchChild(k *child) {
 	p := newProc(t.p.sys, t.p, &k.spec)
 	p.slot, p.restarts = k, k.starts
 	if k.last != nil {
-		p.before = k.last.exitReason().brief()
+		p.lastEnd = k.last.exitReason().briefText()
 	}
 	k.proc, k.last, k.state = p, p, starting
 	k.try++
-	if !t.p.addKid(p) {
+	if !t.p.addChild(p) {
 		p.kill() // we were killed ourselves
 		return
 	}
-	if err := p.spawn(t.p.ac); err != nil {
+	if err := p.spawnActor(t.p.actorContext); err != nil {
 		p.mu.Lock()
 		p.initErr = err
 		p.mu.Unlock()
@@ -74,13 +74,13 @@ func (t *core) launch(k *child) {
 		return
 	}
 	if d := k.spec.startTimeout(); d > 0 {
-		k.timer = t.p.sys.after(d, func() { t.p.post(startLate{p}) })
+		k.timer = t.p.sys.startTimer(d, func() { t.p.postMessage(startLate{p}) })
 	}
 }
 
-// onReady makes a starting child a running one. It reports false when the
+// markRunning makes a starting child a running one. It reports false when the
 // message is stale.
-func (t *core) onReady(k *child, p *proc) bool {
+func (t *supervisorCore) markRunning(k *child, p *proc) bool {
 	if k.proc != p || k.state != starting {
 		return false
 	}
@@ -88,9 +88,9 @@ func (t *core) onReady(k *child, p *proc) bool {
 	k.state = running
 	k.starts++
 	if k.starts == 1 {
-		t.emit(ChildStarted, p, Reason{})
+		t.reportChild(ChildStarted, p, Reason{})
 	} else {
-		t.emit(ChildRestarted, p, Reason{})
+		t.reportChild(ChildRestarted, p, Reason{})
 	}
 	return true
 }
@@ -110,8 +110,8 @@ func (k *child) answerStart(err error) bool {
 	return from.finish(PID{k.proc}, nil)
 }
 
-// onLate ends a child whose Init hangs.
-func (t *core) onLate(p *proc) {
+// onStartLate ends a child whose Init hangs.
+func (t *supervisorCore) onStartLate(p *proc) {
 	k := p.slot
 	if k.proc != p || k.state != starting {
 		return
@@ -122,25 +122,25 @@ func (t *core) onLate(p *proc) {
 	p.kill()
 }
 
-// halt asks a child to stop and sets its deadline; childGone follows. With
+// askChildToStop asks a child to stop and sets its deadline; childGone follows. With
 // group set the deadline is left to the caller.
-func (t *core) halt(k *child, group bool) {
+func (t *supervisorCore) askChildToStop(k *child, group bool) {
 	k.stopTimer()
 	k.state = stopping
-	d := k.spec.shutdown()
+	d := k.spec.shutdownTime()
 	if d == BrutalKill {
 		k.proc.kill()
 		return
 	}
 	p := k.proc
-	p.stop(Shutdown(nil))
+	p.requestStop(Shutdown(nil))
 	if !group && d != Infinity {
-		k.timer = t.p.sys.after(d, func() { t.p.post(stopExpired{[]*proc{p}}) })
+		k.timer = t.p.sys.startTimer(d, func() { t.p.postMessage(stopExpired{[]*proc{p}}) })
 	}
 }
 
-// expire kills those that are still stopping; all others are gone already.
-func (t *core) expire(procs []*proc) {
+// killExpired kills those that are still stopping; all others are gone already.
+func (t *supervisorCore) killExpired(procs []*proc) {
 	for _, p := range procs {
 		if p.slot.proc == p && p.slot.state == stopping {
 			p.kill()
@@ -148,8 +148,8 @@ func (t *core) expire(procs []*proc) {
 	}
 }
 
-// gone clears the record after the end of p and returns the state it was in.
-func (t *core) gone(k *child) childState {
+// clearProcess clears the record after the end of p and returns the state it was in.
+func (t *supervisorCore) clearProcess(k *child) childState {
 	k.stopTimer()
 	was := k.state
 	k.proc, k.state = nil, absent
@@ -157,10 +157,10 @@ func (t *core) gone(k *child) childState {
 }
 
 // reportStop reports a child that was asked to stop and ended otherwise.
-func (t *core) reportStop(k *child, p *proc) {
+func (t *supervisorCore) reportStop(k *child, p *proc) {
 	r := p.exitReason()
 	if r.Kind == KindCrash {
-		t.emit(ChildCrashed, p, r)
+		t.reportChild(ChildCrashed, p, r)
 	}
 	calls := k.stopped
 	k.stopped = nil
@@ -171,71 +171,71 @@ func (t *core) reportStop(k *child, p *proc) {
 
 // reportExit applies R13: the wanted ends of transient and temporary children
 // are not news, all other ends are.
-func (t *core) reportExit(k *child, p *proc) {
+func (t *supervisorCore) reportExit(k *child, p *proc) {
 	r := p.exitReason()
 	switch {
 	case r.Failed():
-		t.emit(ChildCrashed, p, r)
+		t.reportChild(ChildCrashed, p, r)
 	case k.spec.Restart == Permanent:
-		t.emit(ChildExited, p, r)
+		t.reportChild(ChildExited, p, r)
 	}
 }
 
-// schedule enters one restart. It reports false when the intensity is spent;
+// scheduleRestart enters one restart. It reports false when the intensity is spent;
 // now is true when the restart is due at once.
-func (t *core) schedule(k *child) (granted, now bool) {
-	if !t.in.add(t.p.sys.now()) {
+func (t *supervisorCore) scheduleRestart(k *child) (granted, now bool) {
+	if !t.intensity.grantRestart(t.p.sys.now()) {
 		return false, false
 	}
-	d := t.backoff.delay(len(t.in.times))
+	d := t.backoff.drawDelay(len(t.intensity.times))
 	if d == 0 {
 		return true, true
 	}
-	t.await(k, d)
+	t.delayRestart(k, d)
 	return true, false
 }
 
-// await makes the restart of k pending for d.
-func (t *core) await(k *child, d time.Duration) {
+// delayRestart makes the restart of k pending for d.
+func (t *supervisorCore) delayRestart(k *child, d time.Duration) {
 	k.state, k.counted = pending, true
 	k.try++
 	msg := retryChild{k, k.try}
-	k.timer = t.p.sys.after(d, func() { t.p.post(msg) })
+	k.timer = t.p.sys.startTimer(d, func() { t.p.postMessage(msg) })
 }
 
-// again makes a failed restart be retried by a message to self, so that
+// requeueRestart makes a failed restart be retried by a message to self, so that
 // requests that wait in the mailbox come first (R6).
-func (t *core) again(k *child) {
+func (t *supervisorCore) requeueRestart(k *child) {
 	k.state, k.counted = pending, false
 	k.try++
-	t.p.post(retryChild{k, k.try})
+	t.p.postMessage(retryChild{k, k.try})
 }
 
-// cancelPending ends a pending restart (R10).
-func (k *child) cancelPending() {
+// cancelRestart ends a pending restart (R10).
+func (k *child) cancelRestart() {
 	k.stopTimer()
 	k.try++
 	k.state = absent
 }
 
-func (t *core) giveUp() Reason {
+func (t *supervisorCore) giveUpRestarts() Reason {
 	r := Shutdown(ErrMaxRestarts)
-	t.p.sys.report(GaveUp, t.p, r)
+	t.p.sys.reportProcess(GaveUp, t.p, r)
 	return r
 }
 
-// ignored must survive the Is and Unwrap methods of a child's own error: it is
+// isIgnored must survive the Is and Unwrap methods of a child's own error: it is
 // asked in the supervisor's goroutine.
-func ignored(err error) (yes bool) {
+func isIgnored(err error) (yes bool) {
 	defer func() { _ = recover() }()
 	return errors.Is(err, ErrIgnore)
 }
 
-func (k *child) info() ChildInfo {
+func (k *child) describeChild() ChildInfo {
 	return ChildInfo{ID: k.spec.ID, PID: PID{k.proc}, Type: k.spec.Type, Restart: k.spec.Restart, State: k.state.String()}
 }
 
-func count(kids []*child) Counts {
+func countRecords(kids []*child) Counts {
 	var n Counts
 	for _, k := range kids {
 		n.Specs++

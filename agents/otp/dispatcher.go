@@ -31,13 +31,13 @@ func (d *dispatcher) Schedule(fn func()) {
 		return
 	}
 	d.mu.Unlock()
-	go d.work(fn)
+	go d.runMailboxes(fn)
 }
 
 // Throughput is how many messages a mailbox handles before it lets others run.
 func (*dispatcher) Throughput() int { return 300 }
 
-func (d *dispatcher) work(fn func()) {
+func (d *dispatcher) runMailboxes(fn func()) {
 	// A process that somebody's message woke does not belong to that somebody.
 	unlabelled := context.Background()
 	pprof.SetGoroutineLabels(unlabelled)
@@ -50,7 +50,7 @@ func (d *dispatcher) work(fn func()) {
 	next := make(chan func(), 1)
 	for fn != nil {
 		fn()
-		if !d.wait(next) {
+		if !d.offerGoroutine(next) {
 			break
 		}
 		pprof.SetGoroutineLabels(unlabelled) // a callback may have set its own
@@ -59,9 +59,9 @@ func (d *dispatcher) work(fn func()) {
 	returned = true
 }
 
-// wait offers the goroutine for more work. It reports false when there are
+// offerGoroutine offers the goroutine for more work. It reports false when there are
 // enough of them.
-func (d *dispatcher) wait(next chan func()) bool {
+func (d *dispatcher) offerGoroutine(next chan func()) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed || len(d.idle) == maxIdle {

@@ -8,181 +8,181 @@ import (
 	"time"
 )
 
-// dynamic is the supervisor whose children come and go by request. Children
+// dynamicSupervisor is the supervisor whose children come and go by request. Children
 // start, restart and stop independently of each other.
-type dynamic struct {
-	core
+type dynamicSupervisor struct {
+	supervisorCore
 	opts     DynamicSupervisorOptions
-	kids     map[*child]struct{}
+	children map[*child]struct{}
 	stopping bool
 	reason   Reason
 }
 
-var _ tree = (*dynamic)(nil)
+var _ supervisorServer = (*dynamicSupervisor)(nil)
 
-// Init, Handle and Terminate are never called: see begin, message and request.
-func (d *dynamic) Init(*Context) error        { return nil }
-func (d *dynamic) Handle(*Context, any)       {}
-func (d *dynamic) Terminate(*Context, Reason) {}
+// Init, Handle and Terminate are never called: see beginStart, onMessage and onRequest.
+func (d *dynamicSupervisor) Init(*Context) error        { return nil }
+func (d *dynamicSupervisor) Handle(*Context, any)       {}
+func (d *dynamicSupervisor) Terminate(*Context, Reason) {}
 
-func (d *dynamic) begin(p *proc) {
-	d.p, d.in, d.backoff = p, newIntensity(d.opts.MaxRestarts, d.opts.Period), d.opts.Backoff
-	d.kids = map[*child]struct{}{}
+func (d *dynamicSupervisor) beginStart(p *proc) {
+	d.p, d.intensity, d.backoff = p, newIntensity(d.opts.MaxRestarts, d.opts.Period), d.opts.Backoff
+	d.children = map[*child]struct{}{}
 	if d.opts.MaxChildren < 0 {
 		p.failStart(fmt.Errorf("%w: supervisor %q: MaxChildren must not be negative", ErrBadSpec, p.spec.ID))
 		return
 	}
-	p.ready()
+	p.reportReady()
 }
 
-func (d *dynamic) message(msg any) {
+func (d *dynamicSupervisor) onMessage(msg any) {
 	switch m := msg.(type) {
 	case childReady:
-		d.onReady(m.p.slot, m.p)
+		d.onChildReady(m.p.slot, m.p)
 	case childGone:
-		d.onGone(m.p.slot, m.p)
+		d.onChildGone(m.p.slot, m.p)
 	case startLate:
-		d.onLate(m.p)
+		d.onStartLate(m.p)
 	case stopExpired:
-		d.expire(m.procs)
+		d.killExpired(m.procs)
 	case retryChild:
 		if m.k.state == pending && m.k.try == m.try && !d.stopping {
-			d.retry(m.k)
+			d.onRestartDue(m.k)
 		}
 	case stopTree:
-		d.shut(m.reason)
+		d.beginShutdown(m.reason)
 	}
-	if d.stopping && len(d.kids) == 0 && !d.p.exiting {
-		d.p.exit(d.reason)
-	}
-}
-
-func (d *dynamic) onReady(k *child, p *proc) {
-	if d.core.onReady(k, p) && !k.answerStart(nil) {
-		d.halt(k, false)
+	if d.stopping && len(d.children) == 0 && !d.p.exiting {
+		d.p.endWithReason(d.reason)
 	}
 }
 
-func (d *dynamic) onGone(k *child, p *proc) {
+func (d *dynamicSupervisor) onChildReady(k *child, p *proc) {
+	if d.markRunning(k, p) && !k.answerStart(nil) {
+		d.askChildToStop(k, false)
+	}
+}
+
+func (d *dynamicSupervisor) onChildGone(k *child, p *proc) {
 	if k.proc != p {
 		return
 	}
 	if k.state == starting && p.init.Load() {
-		d.onReady(k, p)
+		d.onChildReady(k, p)
 	}
-	switch d.gone(k) {
+	switch d.clearProcess(k) {
 	case starting:
 		d.onStartFailed(k, p)
 	case stopping:
-		delete(d.kids, k)
+		delete(d.children, k)
 		k.answerStart(ErrStopping)
 		d.reportStop(k, p)
 	case running:
 		d.reportExit(k, p)
-		if d.stopping || !k.spec.restarts(p.exitReason()) {
-			delete(d.kids, k)
+		if d.stopping || !k.spec.restartsAfter(p.exitReason()) {
+			delete(d.children, k)
 			return
 		}
-		d.restart(k)
+		d.restartOrGiveUp(k)
 	}
 }
 
-func (d *dynamic) onStartFailed(k *child, p *proc) {
+func (d *dynamicSupervisor) onStartFailed(k *child, p *proc) {
 	err := p.startError()
-	if ignored(err) {
-		delete(d.kids, k)
+	if isIgnored(err) {
+		delete(d.children, k)
 		k.answerStart(ErrIgnore)
 		return
 	}
-	d.emit(StartFailed, p, Crash(err))
+	d.reportChild(StartFailed, p, Crash(err))
 	if k.starts == 0 || d.stopping {
-		delete(d.kids, k)
+		delete(d.children, k)
 		k.answerStart(fmt.Errorf("start child %q: %w", k.spec.ID, err))
 		return
 	}
-	d.again(k)
+	d.requeueRestart(k)
 }
 
-func (d *dynamic) restart(k *child) {
-	granted, now := d.schedule(k)
+func (d *dynamicSupervisor) restartOrGiveUp(k *child) {
+	granted, now := d.scheduleRestart(k)
 	switch {
 	case !granted:
-		delete(d.kids, k)
-		d.shut(d.giveUp())
+		delete(d.children, k)
+		d.beginShutdown(d.giveUpRestarts())
 	case now:
-		d.launch(k)
+		d.launchChild(k)
 	}
 }
 
-func (d *dynamic) retry(k *child) {
+func (d *dynamicSupervisor) onRestartDue(k *child) {
 	if k.counted {
 		k.stopTimer()
-		d.launch(k)
+		d.launchChild(k)
 		return
 	}
-	d.restart(k)
+	d.restartOrGiveUp(k)
 }
 
-// shut asks all children to stop at once. Those with equal deadlines share a timer.
-func (d *dynamic) shut(r Reason) {
+// beginShutdown asks all children to stop at once. Those with equal deadlines share a timer.
+func (d *dynamicSupervisor) beginShutdown(r Reason) {
 	if d.stopping {
 		return
 	}
 	d.stopping, d.reason = true, r
 	groups := map[time.Duration][]*proc{}
 	asked := 0
-	for k := range d.kids {
+	for k := range d.children {
 		if asked++; asked%maxIdle == 0 {
 			runtime.Gosched() // so that those asked end on goroutines that can be used again
 		}
 		if k.proc == nil {
-			k.cancelPending()
-			delete(d.kids, k)
+			k.cancelRestart()
+			delete(d.children, k)
 			continue
 		}
-		p, after := k.proc, k.spec.shutdown()
+		p, after := k.proc, k.spec.shutdownTime()
 		if k.state == stopping {
 			continue // it has its own deadline
 		}
-		d.halt(k, true)
+		d.askChildToStop(k, true)
 		if after > 0 {
 			groups[after] = append(groups[after], p)
 		}
 	}
 	for after, procs := range groups {
-		d.p.hold(d.p.sys.nextRef(), timer{d.p.sys.after(after, func() { d.p.post(stopExpired{procs}) })})
+		d.p.holdUntilEnd(d.p.sys.nextRef(), timer{d.p.sys.startTimer(after, func() { d.p.postMessage(stopExpired{procs}) })})
 	}
 }
 
-func (d *dynamic) request(c *call) {
+func (d *dynamicSupervisor) onRequest(c *call) {
 	switch m := c.msg.(type) {
 	case whichChildren:
-		list := make([]ChildInfo, 0, len(d.kids))
-		for _, k := range d.ordered() {
-			list = append(list, k.info())
+		list := make([]ChildInfo, 0, len(d.children))
+		for _, k := range d.listInOrder() {
+			list = append(list, k.describeChild())
 		}
 		c.finish(list, nil)
 	case countChildren:
-		c.finish(count(d.ordered()), nil)
+		c.finish(countRecords(d.listInOrder()), nil)
 	case startChild:
 		d.startChild(c, m.spec)
 	case terminateChild:
-		d.terminate(c, m.pid)
+		d.terminateChild(c, m.pid)
 	default:
 		c.finish(nil, fmt.Errorf("%w: a dynamic supervisor has no ids", ErrNoChild))
 	}
 }
 
-func (d *dynamic) ordered() []*child {
-	list := make([]*child, 0, len(d.kids))
-	for k := range d.kids {
+func (d *dynamicSupervisor) listInOrder() []*child {
+	list := make([]*child, 0, len(d.children))
+	for k := range d.children {
 		list = append(list, k)
 	}
 	slices.SortFunc(list, func(a, b *child) int { return cmp.Compare(a.last.epoch, b.last.epoch) })
 	return list
 }
 
-func (d *dynamic) startChild(c *call, spec ChildSpec) {
+func (d *dynamicSupervisor) startChild(c *call, spec ChildSpec) {
 	err := spec.validate()
 	switch {
 	case d.stopping:
@@ -190,7 +190,7 @@ func (d *dynamic) startChild(c *call, spec ChildSpec) {
 	case err != nil:
 	case spec.Significant:
 		err = fmt.Errorf("%w: child %q: a dynamic supervisor has no significant children", ErrBadSpec, spec.ID)
-	case d.opts.MaxChildren > 0 && len(d.kids) >= d.opts.MaxChildren:
+	case d.opts.MaxChildren > 0 && len(d.children) >= d.opts.MaxChildren:
 		err = ErrMaxChildren
 	}
 	if err != nil {
@@ -198,28 +198,28 @@ func (d *dynamic) startChild(c *call, spec ChildSpec) {
 		return
 	}
 	k := &child{spec: spec, from: c, added: true}
-	d.kids[k] = struct{}{}
-	d.launch(k)
+	d.children[k] = struct{}{}
+	d.launchChild(k)
 }
 
-func (d *dynamic) terminate(c *call, pid PID) {
+func (d *dynamicSupervisor) terminateChild(c *call, pid PID) {
 	if pid.p == nil || pid.p.parent != d.p {
 		c.finish(nil, ErrNoChild)
 		return
 	}
 	k := pid.p.slot
-	if _, ok := d.kids[k]; !ok {
+	if _, ok := d.children[k]; !ok {
 		c.finish(nil, ErrNoChild)
 		return
 	}
 	if k.proc == nil {
-		k.cancelPending()
-		delete(d.kids, k)
+		k.cancelRestart()
+		delete(d.children, k)
 		c.finish(nil, nil)
 		return
 	}
 	k.stopped = append(k.stopped, c)
 	if k.state != stopping {
-		d.halt(k, false)
+		d.askChildToStop(k, false)
 	}
 }

@@ -41,7 +41,7 @@ func (t EventType) String() string {
 	return "unknown"
 }
 
-func (t EventType) level() slog.Level {
+func (t EventType) logLevel() slog.Level {
 	switch t {
 	case ChildStarted:
 		return slog.LevelDebug
@@ -68,26 +68,26 @@ type Event struct {
 	Restarts int
 }
 
-// report makes and emits an event about p.
-func (s *System) report(t EventType, p *proc, r Reason) {
-	s.emit(Event{Type: t, Supervisor: p.supervisor(), ChildID: p.spec.ID, PID: PID{p}, Reason: r, Spec: *p.spec, Restarts: p.restarts})
+// reportProcess makes and emits an event about p.
+func (s *System) reportProcess(t EventType, p *proc, r Reason) {
+	s.emitEvent(Event{Type: t, Supervisor: p.supervisorPID(), ChildID: p.spec.ID, PID: PID{p}, Reason: r, Spec: *p.spec, Restarts: p.restarts})
 }
 
-// emit hands the event to the hook and to slog. A panicking hook loses its
+// emitEvent hands the event to the hook and to slog. A panicking hook loses its
 // event, never the supervisor.
-func (s *System) emit(e Event) {
+func (s *System) emitEvent(e Event) {
 	e.Time = s.now()
 	if s.opts.OnEvent != nil {
-		s.hook(e)
+		s.callHook(e)
 	}
-	ctx, level := context.Background(), e.Type.level()
+	ctx, level := context.Background(), e.Type.logLevel()
 	if !s.log.Enabled(ctx, level) {
 		return
 	}
 	attrs := []slog.Attr{slog.String("child", e.ChildID), slog.String("pid", e.PID.String()),
 		slog.String("supervisor", e.Supervisor.String())}
 	if e.Type.hasReason() {
-		attrs = append(attrs, slog.String("reason", e.Reason.String()), e.spec())
+		attrs = append(attrs, slog.String("reason", e.Reason.String()), e.describeSpec())
 	}
 	if stack := e.Reason.Stack(); stack != "" {
 		attrs = append(attrs, slog.String("stack", stack))
@@ -99,10 +99,10 @@ func (t EventType) hasReason() bool {
 	return t != ChildStarted && t != ChildRestarted && t != LateReturn
 }
 
-// spec is the child spec as a log shows it: nothing in it comes from a message.
-func (e *Event) spec() slog.Attr {
+// describeSpec is the child spec as a log shows it: nothing in it comes from a message.
+func (e *Event) describeSpec() slog.Attr {
 	attrs := []slog.Attr{slog.String("restart", e.Spec.Restart.String()), slog.String("type", e.Spec.Type.String()),
-		slog.String("shutdown", span(e.Spec.shutdown())), slog.Int("restarts", e.Restarts)}
+		slog.String("shutdown", formatShutdown(e.Spec.shutdownTime())), slog.Int("restarts", e.Restarts)}
 	if e.Spec.Name != "" {
 		attrs = append(attrs, slog.String("name", e.Spec.Name))
 	}
@@ -112,7 +112,7 @@ func (e *Event) spec() slog.Attr {
 	return slog.Attr{Key: "spec", Value: slog.GroupValue(attrs...)}
 }
 
-func span(d time.Duration) string {
+func formatShutdown(d time.Duration) string {
 	switch d {
 	case Infinity:
 		return "infinity"
@@ -122,7 +122,7 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
-func (s *System) hook(e Event) {
+func (s *System) callHook(e Event) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.log.Error("event hook panicked", slog.String("reason", newExit(r).Error()))

@@ -65,10 +65,10 @@ func TestR1_ClockSetBack(t *testing.T) {
 	in := newIntensity(3, 0)
 	t0 := r.clock.Now()
 	for range 3 {
-		require.True(t, in.add(t0.Add(time.Hour)))
+		require.True(t, in.grantRestart(t0.Add(time.Hour)))
 	}
-	require.False(t, in.add(t0)) // they count still
-	require.True(t, in.add(t0.Add(DefaultPeriod+1)), "and no longer than a period from here")
+	require.False(t, in.grantRestart(t0)) // they count still
+	require.True(t, in.grantRestart(t0.Add(DefaultPeriod+1)), "and no longer than a period from here")
 	r.children(sup)["a"].PID.Send(boom)
 	require.Equal(t, Shutdown(ErrMaxRestarts), r.ended(sup))
 

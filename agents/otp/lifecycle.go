@@ -6,25 +6,25 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 )
 
-// exit ends the process from inside. A crash replaces the reason of a stop
+// endWithReason ends the process from inside. A crash replaces the reason of a stop
 // that was requested from outside.
-func (p *proc) exit(r Reason) {
+func (p *proc) endWithReason(r Reason) {
 	p.exiting = true
 	p.setReason(r, r.Kind == KindCrash)
 	p.endContext()
-	p.ac.Stop(p.ac.Self())
+	p.actorContext.Stop(p.actorContext.Self())
 }
 
-// stop asks the process to end, from any goroutine. A worker's pending
+// requestStop asks the process to end, from any goroutine. A worker's pending
 // messages are dropped; a supervisor first stops its children.
-func (p *proc) stop(r Reason) {
+func (p *proc) requestStop(r Reason) {
 	if p.spec.Type == Supervisor {
-		p.post(stopTree{r})
+		p.postMessage(stopTree{r})
 		return
 	}
 	p.setReason(r, false)
-	if apid := p.apid.Load(); apid != nil && p.run.Load() != dead {
-		p.sys.as.Root.Stop(apid)
+	if apid := p.actorPID.Load(); apid != nil && p.run.Load() != dead {
+		p.sys.actors.Root.Stop(apid)
 	}
 	// Only now: a Handle that this releases must find the stop before the next message.
 	p.endContext()
@@ -40,29 +40,29 @@ func (p *proc) kill() {
 	}
 	p.setReason(Reason{Kind: KindKilled}, true)
 	if old == busy && p.spec.Type == Worker {
-		p.sys.abandoned(p) // a supervisor runs no foreign code and returns at once
+		p.sys.onAbandoned(p) // a supervisor runs no foreign code and returns at once
 	}
 	// Before the runtime, which stops the children of what it stops: they were
 	// killed, and their Terminate must not run.
-	p.killKids()
-	p.detach()
-	p.die()
+	p.killChildren()
+	p.detachActor()
+	p.publishEnd()
 }
 
-func (p *proc) killKids() {
+func (p *proc) killChildren() {
 	p.mu.Lock()
-	kids := p.kids
-	p.kids = nil
+	kids := p.children
+	p.children = nil
 	p.mu.Unlock()
 	for k := range kids {
 		k.kill()
 	}
 }
 
-// detach takes the actor out of the registry and releases its parent, which
+// detachActor takes the actor out of the registry and releases its parent, which
 // would otherwise wait for it for ever. The actor ends when its callback does.
-func (p *proc) detach() {
-	apid, as := p.apid.Load(), p.sys.as
+func (p *proc) detachActor() {
+	apid, as := p.actorPID.Load(), p.sys.actors
 	if apid == nil {
 		return
 	}
@@ -73,26 +73,26 @@ func (p *proc) detach() {
 	if p.parent == nil {
 		return
 	}
-	if up := p.parent.apid.Load(); up != nil {
+	if up := p.parent.actorPID.Load(); up != nil {
 		if proc, ok := as.ProcessRegistry.Get(up); ok {
 			proc.SendSystemMessage(up, &actor.Terminated{Who: apid})
 		}
 	}
 }
 
-// die publishes the end of the process, first to the supervisor. A process that learns
+// publishEnd publishes the end of the process, first to the supervisor. A process that learns
 // of the end (by Down, an answered Call or Wait) finds the supervisor up to date.
-func (p *proc) die() {
+func (p *proc) publishEnd() {
 	p.mu.Lock()
 	p.frozen = true
 	p.mu.Unlock()
 	p.endContext()
 	if p.spec.Name != "" {
-		p.sys.unregister(p.spec.Name, p)
+		p.sys.unregisterName(p.spec.Name, p)
 	}
 	if p.parent != nil {
-		p.parent.dropKid(p)
-		p.parent.post(childGone{p})
+		p.parent.dropChild(p)
+		p.parent.postMessage(childGone{p})
 	}
 	p.mu.Lock()
 	p.closed = true
@@ -108,7 +108,7 @@ func (p *proc) die() {
 		c.finish(nil, &down)
 	}
 	for ref, deliver := range watchers {
-		p.sys.safely(func() { deliver(Down{Ref: ref, PID: PID{p}, Reason: reason}) })
+		p.sys.runSafely(func() { deliver(Down{Ref: ref, PID: PID{p}, Reason: reason}) })
 	}
 }
 
@@ -155,8 +155,8 @@ func (p *proc) endContext() {
 	}
 }
 
-// context is made on first use: most idle processes never need one.
-func (p *proc) context() context.Context {
+// openContext is made on first use: most idle processes never need one.
+func (p *proc) openContext() context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx == nil {
@@ -168,27 +168,27 @@ func (p *proc) context() context.Context {
 	return p.ctx
 }
 
-func (p *proc) addKid(k *proc) bool {
+func (p *proc) addChild(k *proc) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed || p.run.Load() == dead {
 		return false
 	}
-	if p.kids == nil {
-		p.kids = map[*proc]struct{}{}
+	if p.children == nil {
+		p.children = map[*proc]struct{}{}
 	}
-	p.kids[k] = struct{}{}
+	p.children[k] = struct{}{}
 	return true
 }
 
-func (p *proc) dropKid(k *proc) {
+func (p *proc) dropChild(k *proc) {
 	p.mu.Lock()
-	delete(p.kids, k)
+	delete(p.children, k)
 	p.mu.Unlock()
 }
 
-// hold keeps h until take or the end of the incarnation.
-func (p *proc) hold(ref Ref, h holder) bool {
+// holdUntilEnd keeps h until takeHolder or the end of the incarnation.
+func (p *proc) holdUntilEnd(ref Ref, h holder) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -199,13 +199,13 @@ func (p *proc) hold(ref Ref, h holder) bool {
 	}
 	p.refs[ref] = h
 	if t, ok := h.(*task); ok && p.asked {
-		t.cancel(nil) // endContext has been
+		t.cancel(nil) // endContext ran before
 	}
 	return true
 }
 
-// take removes and returns what is held under ref, nil if it is gone.
-func (p *proc) take(ref Ref) holder {
+// takeHolder removes and returns what is held under ref, nil if it is gone.
+func (p *proc) takeHolder(ref Ref) holder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h := p.refs[ref]

@@ -28,8 +28,8 @@ type ProcessInfo struct {
 	Children []ProcessInfo
 }
 
-// brief is String, which for a panic says what kind of value it had.
-func (r Reason) brief() string {
+// briefText is String, which for a panic says what kind of value it had.
+func (r Reason) briefText() string {
 	if e, ok := r.Detail.(*Exit); ok {
 		return r.Kind.String() + " (" + e.Error() + ")"
 	}
@@ -39,27 +39,27 @@ func (r Reason) brief() string {
 // Snapshot returns the trees as they are now, roots in the order of their
 // starts. It sends no message and waits for no process, so it shows a tree that
 // is stuck as well; processes that come and go meanwhile may be there or not.
-func (s *System) Snapshot() []ProcessInfo { return s.root.childInfo() }
+func (s *System) Snapshot() []ProcessInfo { return s.root.snapshotChildren() }
 
-func (p *proc) childInfo() []ProcessInfo {
+func (p *proc) snapshotChildren() []ProcessInfo {
 	p.mu.Lock()
-	kids := make([]*proc, 0, len(p.kids))
-	for k := range p.kids {
+	kids := make([]*proc, 0, len(p.children))
+	for k := range p.children {
 		kids = append(kids, k)
 	}
 	p.mu.Unlock()
 	slices.SortFunc(kids, func(a, b *proc) int { return cmp.Compare(a.epoch, b.epoch) })
 	out := make([]ProcessInfo, len(kids))
 	for i, k := range kids {
-		out[i] = k.info()
+		out[i] = k.snapshotProcess()
 	}
 	return out
 }
 
-func (p *proc) info() ProcessInfo {
+func (p *proc) snapshotProcess() ProcessInfo {
 	i := ProcessInfo{
 		ID: p.spec.ID, Name: p.spec.Name, Type: p.spec.Type, Restart: p.spec.Restart,
-		Since: p.made, Restarts: p.restarts, Before: p.before, Mailbox: max(0, int(p.queued.Load())), State: "idle",
+		Since: p.made, Restarts: p.restarts, Before: p.lastEnd, Mailbox: max(0, int(p.queued.Load())), State: "idle",
 	}
 	p.mu.Lock()
 	for _, h := range p.refs {
@@ -78,7 +78,7 @@ func (p *proc) info() ProcessInfo {
 		i.State = "busy"
 	}
 	if p.spec.Type == Supervisor {
-		i.Children = p.childInfo()
+		i.Children = p.snapshotChildren()
 	}
 	return i
 }

@@ -20,7 +20,7 @@ func (pid PID) String() string {
 	if pid.p == nil {
 		return "none"
 	}
-	return pid.p.name()
+	return pid.p.processName()
 }
 
 // ID returns the ID of the child spec the process was started from.
@@ -40,7 +40,7 @@ func (pid PID) Alive() bool { return pid.p != nil && pid.p.run.Load() != dead }
 // ends is lost: journal what must not be.
 func (pid PID) Send(msg any) {
 	if pid.p != nil {
-		pid.p.post(cast{msg})
+		pid.p.postMessage(cast{msg})
 	}
 }
 
@@ -70,8 +70,8 @@ func Monitor(pid PID, fn func(Down)) (cancel func() bool) {
 		return func() bool { return false }
 	}
 	ref := pid.p.sys.nextRef()
-	pid.p.watch(ref, fn)
-	return func() bool { return pid.p.unwatch(ref) }
+	pid.p.addWatcher(ref, fn)
+	return func() bool { return pid.p.dropWatcher(ref) }
 }
 
 // Wait returns the reason of pid's end, waiting for it until ctx is done.
@@ -89,7 +89,7 @@ func Wait(ctx context.Context, pid PID) (Reason, error) {
 	}
 }
 
-func (p *proc) watch(ref Ref, fn func(Down)) {
+func (p *proc) addWatcher(ref Ref, fn func(Down)) {
 	p.mu.Lock()
 	if p.closed {
 		reason := p.reasonLocked()
@@ -104,7 +104,7 @@ func (p *proc) watch(ref Ref, fn func(Down)) {
 	p.mu.Unlock()
 }
 
-func (p *proc) unwatch(ref Ref) bool {
+func (p *proc) dropWatcher(ref Ref) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, ok := p.watchers[ref]

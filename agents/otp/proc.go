@@ -27,14 +27,14 @@ const (
 	stageTerminate
 )
 
-// tree is what the supervisors implement beyond Server: their start and stop
+// supervisorServer is what the supervisors implement beyond Server: their start and stop
 // end later than the callback that begins them, so that a supervisor is never
 // blocked by a child.
-type tree interface {
+type supervisorServer interface {
 	Server
-	begin(p *proc)
-	message(msg any)
-	request(c *call)
+	beginStart(p *proc)
+	onMessage(msg any)
+	onRequest(c *call)
 }
 
 // proc is one incarnation of a child: the actor behind a PID. It outlives the
@@ -48,19 +48,19 @@ type proc struct {
 	made   time.Time
 	// restarts is how many incarnations of the child ran before this one.
 	restarts int
-	before   string // why the one before ended
+	lastEnd  string // why the one before ended
 
 	run  atomic.Uint32
 	init atomic.Bool // Init succeeded
 	// queued counts messages that were posted and not yet received.
-	queued atomic.Int32
-	apid   atomic.Pointer[actor.PID]
+	queued   atomic.Int32
+	actorPID atomic.Pointer[actor.PID]
 
 	// Touched by the actor's goroutine alone.
-	ac      actor.Context
-	srv     Server
-	self    Context
-	exiting bool
+	actorContext actor.Context
+	server       Server
+	self         Context
+	exiting      bool
 
 	mu        sync.Mutex
 	frozen    bool // dead: the reason is final
@@ -74,7 +74,7 @@ type proc struct {
 	refs      map[Ref]holder // timers, tasks, requests, monitors we hold
 	watchers  map[Ref]func(Down)
 	waiters   map[*call]struct{}
-	kids      map[*proc]struct{}
+	children  map[*proc]struct{}
 }
 
 // holder is something of an incarnation that must end with it.
@@ -86,37 +86,37 @@ func newProc(sys *System, parent *proc, spec *ChildSpec) *proc {
 	return p
 }
 
-// supervisor is the parent's PID, zero for roots: the system's own root stays hidden.
-func (p *proc) supervisor() PID {
+// supervisorPID is the parent's PID, zero for roots: the system's own root stays hidden.
+func (p *proc) supervisorPID() PID {
 	if p.parent == nil || p.parent.parent == nil {
 		return PID{}
 	}
 	return PID{p.parent}
 }
 
-func (p *proc) name() string { return p.spec.ID + "#" + strconv.FormatUint(p.epoch, 10) }
+func (p *proc) processName() string { return p.spec.ID + "#" + strconv.FormatUint(p.epoch, 10) }
 
-// spawn makes the actor. The producer does nothing but hand over p, since a
+// spawnActor makes the actor. The producer does nothing but hand over p, since a
 // producer runs in the spawner.
-func (p *proc) spawn(at actor.SpawnerContext) error {
+func (p *proc) spawnActor(at actor.SpawnerContext) error {
 	props := actor.PropsFromProducer(func() actor.Actor { return p },
 		actor.WithMailbox(actor.UnboundedLockfree()), actor.WithDispatcher(&p.sys.mailboxes))
-	apid, err := at.SpawnNamed(props, p.name())
+	apid, err := at.SpawnNamed(props, p.processName())
 	if err != nil {
 		return err
 	}
-	p.apid.Store(apid)
+	p.actorPID.Store(apid)
 	if p.run.Load() == dead {
-		p.detach() // killed while it was being spawned
+		p.detachActor() // killed while it was being spawned
 	}
 	return nil
 }
 
-// post puts an internal message into the mailbox; messages to the dead vanish.
-func (p *proc) post(msg any) {
-	if apid := p.apid.Load(); apid != nil && p.run.Load() != dead {
+// postMessage puts an internal message into the mailbox; messages to the dead vanish.
+func (p *proc) postMessage(msg any) {
+	if apid := p.actorPID.Load(); apid != nil && p.run.Load() != dead {
 		p.queued.Add(1)
-		p.sys.as.Root.Send(apid, msg)
+		p.sys.actors.Root.Send(apid, msg)
 	}
 }
 
@@ -138,33 +138,33 @@ func (p *proc) Receive(ac actor.Context) {
 }
 
 func (p *proc) onStarted(ac actor.Context) {
-	p.ac = ac
-	p.apid.Store(ac.Self())
+	p.actorContext = ac
+	p.actorPID.Store(ac.Self())
 	if !p.run.CompareAndSwap(idle, busy) {
 		return
 	}
 	var err error
 	returned := false
-	defer p.leave(stageInit, &returned, &err)
-	err = p.start()
+	defer p.leaveCallback(stageInit, &returned, &err)
+	err = p.startServer()
 	returned = true
 }
 
-func (p *proc) start() error {
-	if p.spec.Name != "" && !p.sys.register(p.spec.Name, p) {
+func (p *proc) startServer() error {
+	if p.spec.Name != "" && !p.sys.registerName(p.spec.Name, p) {
 		return ErrNameTaken
 	}
 	srv := p.spec.Start()
-	t, isTree := srv.(tree)
+	t, isTree := srv.(supervisorServer)
 	switch {
 	case srv == nil:
 		return fmt.Errorf("%w: child %q: Start returned nil", ErrBadSpec, p.spec.ID)
 	case isTree != (p.spec.Type == Supervisor):
 		return fmt.Errorf("%w: child %q: Type does not match what Start returned", ErrBadSpec, p.spec.ID)
 	}
-	p.srv = srv
+	p.server = srv
 	if isTree {
-		t.begin(p)
+		t.beginStart(p)
 		return nil
 	}
 	return srv.Init(&p.self)
@@ -175,8 +175,8 @@ func (p *proc) onMessage(msg any) {
 		return
 	}
 	returned := false
-	defer p.leave(stageHandle, &returned, nil)
-	p.dispatch(msg)
+	defer p.leaveCallback(stageHandle, &returned, nil)
+	p.dispatchMessage(msg)
 	returned = true
 }
 
@@ -185,32 +185,32 @@ func (p *proc) onStopping() {
 	p.exiting = true
 	p.endContext()
 	if p.spec.Type == Supervisor {
-		p.killKids() // none, unless the supervisor itself crashed
+		p.killChildren() // none, unless the supervisor itself crashed
 		return
 	}
 	if !p.init.Load() || !p.run.CompareAndSwap(idle, busy) {
 		return
 	}
 	returned := false
-	defer p.leave(stageTerminate, &returned, nil)
-	p.srv.Terminate(&p.self, p.exitReason())
+	defer p.leaveCallback(stageTerminate, &returned, nil)
+	p.server.Terminate(&p.self, p.exitReason())
 	returned = true
 }
 
 func (p *proc) onStopped() {
-	p.srv = nil // a kept PID must not keep the state
+	p.server = nil // a kept PID must not keep the state
 	if p.run.Swap(dead) != dead {
-		p.die()
+		p.publishEnd()
 	}
 }
 
-// leave ends every callback. It must be the deferred function itself: recover
+// leaveCallback ends every callback. It must be the deferred function itself: recover
 // works nowhere else.
-func (p *proc) leave(st stage, returned *bool, err *error) {
+func (p *proc) leaveCallback(st stage, returned *bool, err *error) {
 	var failure error
 	goexit := false
 	if !*returned {
-		//nolint:revive // leave is what the callbacks defer
+		//nolint:revive // leaveCallback is what the callbacks defer
 		if r := recover(); r != nil {
 			failure = newExit(r)
 		} else {
@@ -220,19 +220,19 @@ func (p *proc) leave(st stage, returned *bool, err *error) {
 	alive := p.run.CompareAndSwap(busy, idle)
 	switch {
 	case !alive && p.spec.Type == Worker:
-		p.sys.returned(p) // abandoned meanwhile
+		p.sys.onLateReturn(p) // abandoned meanwhile
 	case !alive:
 	case st == stageInit:
 		p.leaveInit(failure, *err)
 	case st == stageTerminate:
 		p.leaveTerminate(failure)
 	case failure != nil:
-		p.exit(Crash(failure))
+		p.endWithReason(Crash(failure))
 	}
 	if st == stageTerminate && goexit {
 		// The runtime's own stop was unwound with the goroutine; any Terminated
 		// makes it look again whether it can finish.
-		p.poke()
+		p.pokeActor()
 	}
 }
 
@@ -244,7 +244,7 @@ func (p *proc) leaveInit(failure, err error) {
 	case failure != nil:
 		p.failStart(failure)
 	case p.spec.Type == Worker:
-		p.ready()
+		p.reportReady()
 	}
 }
 
@@ -256,18 +256,18 @@ func (p *proc) leaveTerminate(failure error) {
 	}
 }
 
-// poke lets the actor finish a stop that Goexit interrupted.
-func (p *proc) poke() {
-	if proc, ok := p.sys.as.ProcessRegistry.Get(p.ac.Self()); ok {
-		proc.SendSystemMessage(p.ac.Self(), &actor.Terminated{Who: p.ac.Self()})
+// pokeActor lets the actor finish a stop that Goexit interrupted.
+func (p *proc) pokeActor() {
+	if proc, ok := p.sys.actors.ProcessRegistry.Get(p.actorContext.Self()); ok {
+		proc.SendSystemMessage(p.actorContext.Self(), &actor.Terminated{Who: p.actorContext.Self()})
 	}
 }
 
-// ready tells the supervisor that Init succeeded.
-func (p *proc) ready() {
+// reportReady tells the supervisor that Init succeeded.
+func (p *proc) reportReady() {
 	p.init.Store(true)
 	if p.parent != nil {
-		p.parent.post(childReady{p})
+		p.parent.postMessage(childReady{p})
 	}
 }
 
@@ -278,7 +278,7 @@ func (p *proc) failStart(err error) {
 		p.initErr = err
 	}
 	p.mu.Unlock()
-	p.exit(Crash(err))
+	p.endWithReason(Crash(err))
 }
 
 func (p *proc) startError() error {

@@ -174,56 +174,56 @@ type plainError struct{ text string }
 
 func (e *plainError) Error() string { return e.text }
 
-func plain(text string) error { return &plainError{text: "otp: " + text} }
+func newPlainError(text string) error { return &plainError{text: "otp: " + text} }
 
 // Errors of this package, for errors.Is.
 var (
 	// ErrNoProcess answers a Call, request or monitor to a process that is dead.
-	ErrNoProcess = plain("no such process")
+	ErrNoProcess = newPlainError("no such process")
 	// ErrTimeout answers a Call or request whose deadline passed first.
-	ErrTimeout = plain("no answer before the deadline")
+	ErrTimeout = newPlainError("no answer before the deadline")
 	// ErrNoDeadline refuses a Call whose context has no deadline.
-	ErrNoDeadline = plain("a call needs a context with a deadline")
+	ErrNoDeadline = newPlainError("a call needs a context with a deadline")
 	// ErrNoReply answers a Call that Handle neither answered nor took From of.
-	ErrNoReply = plain("the server handled the call without a reply")
+	ErrNoReply = newPlainError("the server handled the call without a reply")
 	// ErrCallSelf refuses a server's Call to itself, which could never be answered.
-	ErrCallSelf = plain("a server cannot call itself")
+	ErrCallSelf = newPlainError("a server cannot call itself")
 	// ErrIgnore, returned from Init, means "not wanted": nothing runs, and it is no failure.
-	ErrIgnore = plain("ignored")
+	ErrIgnore = newPlainError("ignored")
 	// ErrStartTimeout is a child whose Init did not return in StartTimeout.
-	ErrStartTimeout = plain("start deadline passed")
+	ErrStartTimeout = newPlainError("start deadline passed")
 	// ErrKilled is the Err of KindKilled.
-	ErrKilled = plain("killed")
+	ErrKilled = newPlainError("killed")
 	// ErrGoexit is a callback or task that ended its goroutine by runtime.Goexit.
-	ErrGoexit = plain("runtime.Goexit was called")
+	ErrGoexit = newPlainError("runtime.Goexit was called")
 	// ErrTaskTimeout is a task that ran longer than its timeout.
-	ErrTaskTimeout = plain("task timed out")
+	ErrTaskTimeout = newPlainError("task timed out")
 	// ErrTaskCancelled is a task that was cancelled by CancelTask.
-	ErrTaskCancelled = plain("task cancelled")
+	ErrTaskCancelled = newPlainError("task cancelled")
 	// ErrMaxRestarts is the Detail of a supervisor that gave up.
-	ErrMaxRestarts = plain("too many restarts")
+	ErrMaxRestarts = newPlainError("too many restarts")
 	// ErrAutoShutdown is the Detail of a supervisor that ended with its significant children.
-	ErrAutoShutdown = plain("significant children ended")
+	ErrAutoShutdown = newPlainError("significant children ended")
 	// ErrMaxChildren refuses a start beyond MaxChildren.
-	ErrMaxChildren = plain("max_children reached")
+	ErrMaxChildren = newPlainError("max_children reached")
 	// ErrDuplicate refuses a child id that the supervisor already has.
-	ErrDuplicate = plain("child id already present")
+	ErrDuplicate = newPlainError("child id already present")
 	// ErrNoChild is a child id or PID that the supervisor does not have.
-	ErrNoChild = plain("no such child")
+	ErrNoChild = newPlainError("no such child")
 	// ErrRunning refuses DeleteChild and RestartChild for a child that is alive or being restarted.
-	ErrRunning = plain("child is running or restarting")
+	ErrRunning = newPlainError("child is running or restarting")
 	// ErrStopping answers requests to a supervisor or system that is stopping.
-	ErrStopping = plain("stopping")
+	ErrStopping = newPlainError("stopping")
 	// ErrNotSupervisor answers supervisor requests to a worker.
-	ErrNotSupervisor = plain("process is not a supervisor")
+	ErrNotSupervisor = newPlainError("process is not a supervisor")
 	// ErrNotServer answers calls to a supervisor.
-	ErrNotServer = plain("process is a supervisor and handles no messages")
+	ErrNotServer = newPlainError("process is a supervisor and handles no messages")
 	// ErrNameTaken fails the start of a child whose Name is registered already.
-	ErrNameTaken = plain("name already registered")
+	ErrNameTaken = newPlainError("name already registered")
 	// ErrBadSpec is a child spec or option that cannot work; the text says which.
-	ErrBadSpec = plain("bad child spec")
+	ErrBadSpec = newPlainError("bad child spec")
 	// ErrUnstopped is returned by System.Stop when something still runs; the text has the counts.
-	ErrUnstopped = plain("goroutines still running")
+	ErrUnstopped = newPlainError("goroutines still running")
 )
 
 // DownError answers a Call whose process ended before it replied. It matches

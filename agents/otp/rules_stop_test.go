@@ -158,11 +158,11 @@ func TestBackoff_DelaysAndCaps(t *testing.T) {
 	b := Backoff{Base: 10 * time.Millisecond, Cap: 35 * time.Millisecond, Jitter: func(l time.Duration) time.Duration { return l }}
 	var got []time.Duration
 	for n := 1; n <= 5; n++ {
-		got = append(got, b.delay(n)/time.Millisecond)
+		got = append(got, b.drawDelay(n)/time.Millisecond)
 	}
 	require.Equal(t, []time.Duration{10, 20, 35, 35, 35}, got)
 	for n := range 100 {
-		d := Backoff{Base: time.Second}.delay(n)
+		d := Backoff{Base: time.Second}.drawDelay(n)
 		require.GreaterOrEqual(t, d, time.Duration(0))
 		require.LessOrEqual(t, d, 64*time.Second)
 	}

@@ -73,13 +73,13 @@ func TestD1D2D7D8D9D16D17D20D21D23D25_NotUsed(t *testing.T) {
 func TestD2D19_NoFailureReachesTheRuntime(t *testing.T) {
 	r := newRig(t)
 	var failures atomic.Int64
-	sub := r.as.EventStream.Subscribe(func(ev any) {
+	sub := r.actors.EventStream.Subscribe(func(ev any) {
 		if _, ok := ev.(*actor.SupervisorEvent); ok {
 			failures.Add(1)
 			panic("subscriber")
 		}
 	})
-	defer r.as.EventStream.Unsubscribe(sub)
+	defer r.actors.EventStream.Unsubscribe(sub)
 	var inits atomic.Int64
 	sup := r.start(SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{{ID: "w", Start: func() Server {
 		return &fake{init: func(*Context) error { inits.Add(1); return nil }}
@@ -149,7 +149,7 @@ func TestD10_StopTwice(t *testing.T) {
 	wg.Wait()
 	require.NoError(t, s.Stop(ctx))
 	require.False(t, pid.Alive()) // our root went down first: the runtime stops no actor
-	require.True(t, s.as.IsStopped())
+	require.True(t, s.actors.IsStopped())
 }
 
 // D11: a name can be found and written to while its process comes up, and no message is lost.

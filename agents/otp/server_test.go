@@ -268,7 +268,7 @@ func TestD24_LogsHoldNoContents(t *testing.T) {
 		require.NoError(t, err)
 		kids[0].PID.Send("canary-dead")
 	}
-	s.as.Root.Send(s.as.NewLocalPID("nobody"), "canary-deadletter")
+	s.actors.Root.Send(s.actors.NewLocalPID("nobody"), "canary-deadletter")
 	require.NoError(t, s.Stop(ctx))
 	mu.Lock()
 	defer mu.Unlock()

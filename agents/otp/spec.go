@@ -82,9 +82,9 @@ type ChildSpec struct {
 
 func (s *ChildSpec) validate() error {
 	switch {
-	case s.ID == "" || len(s.ID) > maxIDBytes || !printable(s.ID):
+	case s.ID == "" || len(s.ID) > maxIDBytes || !isPrintable(s.ID):
 		return fmt.Errorf("%w: ID must be 1 to %d bytes of printable text", ErrBadSpec, maxIDBytes)
-	case len(s.Name) > maxIDBytes || !printable(s.Name):
+	case len(s.Name) > maxIDBytes || !isPrintable(s.Name):
 		return fmt.Errorf("%w: child %q: Name must be at most %d bytes of printable text", ErrBadSpec, s.ID, maxIDBytes)
 	case s.Start == nil:
 		return fmt.Errorf("%w: child %q: set Start", ErrBadSpec, s.ID)
@@ -98,7 +98,7 @@ func (s *ChildSpec) validate() error {
 	return nil
 }
 
-func printable(s string) bool {
+func isPrintable(s string) bool {
 	if !utf8.ValidString(s) {
 		return false
 	}
@@ -110,7 +110,7 @@ func printable(s string) bool {
 	return true
 }
 
-func (s *ChildSpec) shutdown() time.Duration { return s.orDefault(s.Shutdown, DefaultShutdown) }
+func (s *ChildSpec) shutdownTime() time.Duration { return s.orDefault(s.Shutdown, DefaultShutdown) }
 
 func (s *ChildSpec) startTimeout() time.Duration {
 	return s.orDefault(s.StartTimeout, DefaultStartTimeout)
@@ -126,8 +126,8 @@ func (s *ChildSpec) orDefault(d, worker time.Duration) time.Duration {
 	return worker
 }
 
-// restarts is the table of R3.
-func (s *ChildSpec) restarts(r Reason) bool {
+// restartsAfter is the table of R3.
+func (s *ChildSpec) restartsAfter(r Reason) bool {
 	switch s.Restart {
 	case Permanent:
 		return true
@@ -172,7 +172,7 @@ type Backoff struct {
 	Jitter func(limit time.Duration) time.Duration
 }
 
-func (b Backoff) delay(nth int) time.Duration {
+func (b Backoff) drawDelay(nth int) time.Duration {
 	if b.Base <= 0 {
 		return 0
 	}
@@ -221,12 +221,12 @@ type DynamicSupervisorOptions struct {
 // the supervisor's start.
 func SupervisorSpec(id string, o SupervisorOptions) ChildSpec {
 	o.Children = append([]ChildSpec(nil), o.Children...)
-	return ChildSpec{ID: id, Type: Supervisor, Start: func() Server { return &static{opts: o} }}
+	return ChildSpec{ID: id, Type: Supervisor, Start: func() Server { return &staticSupervisor{opts: o} }}
 }
 
 // DynamicSupervisorSpec returns the child spec of a dynamic supervisor, Permanent.
 func DynamicSupervisorSpec(id string, o DynamicSupervisorOptions) ChildSpec {
-	return ChildSpec{ID: id, Type: Supervisor, Start: func() Server { return &dynamic{opts: o} }}
+	return ChildSpec{ID: id, Type: Supervisor, Start: func() Server { return &dynamicSupervisor{opts: o} }}
 }
 
 // intensity grants limit restarts in any window of period; now-then <= period counts.
@@ -249,10 +249,10 @@ func newIntensity(limit int, period time.Duration) intensity {
 	return intensity{limit: limit, period: period}
 }
 
-// add enters one restart and reports whether it is still granted. Where the
+// grantRestart enters one restart and reports whether it is still granted. Where the
 // clock was set back, earlier restarts count as of now: they neither vanish nor
 // stay for longer than a period.
-func (in *intensity) add(now time.Time) bool {
+func (in *intensity) grantRestart(now time.Time) bool {
 	kept := in.times[:0]
 	for _, t := range in.times {
 		if t.After(now) {

@@ -25,64 +25,64 @@ type exited struct {
 	p *proc
 }
 
-// static is the supervisor with listed children. It is a state machine: what
+// staticSupervisor is the supervisor with listed children. It is a state machine: what
 // takes time is a plan of steps, each awaited by message, so that it answers
 // questions and stop requests at any moment. Requests that change children and
 // ends of children not in the plan wait until the plan is done, as they would
 // wait in an OTP supervisor's mailbox.
-type static struct {
-	core
-	opts   SupervisorOptions
-	kids   []*child
-	mode   mode
-	plan   []step
-	exits  []exited
-	calls  []*call
-	reason Reason
-	failed error // why the initial start failed
+type staticSupervisor struct {
+	supervisorCore
+	opts     SupervisorOptions
+	children []*child
+	mode     mode
+	plan     []step
+	exits    []exited
+	calls    []*call
+	reason   Reason
+	failed   error // why the initial start failed
 }
 
-var _ tree = (*static)(nil)
+var _ supervisorServer = (*staticSupervisor)(nil)
 
-// Init, Handle and Terminate are never called: see begin, message and request.
-func (s *static) Init(*Context) error        { return nil }
-func (s *static) Handle(*Context, any)       {}
-func (s *static) Terminate(*Context, Reason) {}
+// Init, Handle and Terminate are never called: see beginStart, onMessage and onRequest.
+func (s *staticSupervisor) Init(*Context) error        { return nil }
+func (s *staticSupervisor) Handle(*Context, any)       {}
+func (s *staticSupervisor) Terminate(*Context, Reason) {}
 
-func (s *static) begin(p *proc) {
-	s.p, s.in, s.backoff = p, newIntensity(s.opts.MaxRestarts, s.opts.Period), s.opts.Backoff
+func (s *staticSupervisor) beginStart(p *proc) {
+	s.p, s.intensity, s.backoff = p, newIntensity(s.opts.MaxRestarts, s.opts.Period), s.opts.Backoff
 	if s.opts.Strategy > RestForOne || s.opts.AutoShutdown > AutoShutdownAll {
 		p.failStart(fmt.Errorf("%w: supervisor %q: unknown Strategy or AutoShutdown", ErrBadSpec, p.spec.ID))
 		return
 	}
 	for _, spec := range s.opts.Children {
-		if err := s.check(&spec); err != nil {
+		if err := s.checkSpec(&spec); err != nil {
 			p.failStart(fmt.Errorf("supervisor %q: %w", p.spec.ID, err))
 			return
 		}
 		k := &child{spec: spec}
-		s.kids = append(s.kids, k)
+		s.children = append(s.children, k)
 		s.plan = append(s.plan, step{k: k})
 	}
 	s.opts.Children = nil
-	s.pump()
+	s.runUntilWaiting()
 }
 
-func (s *static) check(spec *ChildSpec) error {
+func (s *staticSupervisor) checkSpec(spec *ChildSpec) error {
 	if err := spec.validate(); err != nil {
 		return err
 	}
 	if spec.Significant && s.opts.AutoShutdown == AutoShutdownNever {
 		return fmt.Errorf("%w: child %q: significant needs AutoShutdown", ErrBadSpec, spec.ID)
 	}
-	if s.find(spec.ID) != nil {
+	if s.findChild(spec.ID) != nil {
 		return fmt.Errorf("child %q: %w", spec.ID, ErrDuplicate)
 	}
 	return nil
 }
 
-func (s *static) find(id string) *child {
-	for _, k := range s.kids {
+func (s *staticSupervisor) findChild(id string) *child {
+	for _, k := range s.children {
 		if k.spec.ID == id {
 			return k
 		}
@@ -90,29 +90,29 @@ func (s *static) find(id string) *child {
 	return nil
 }
 
-func (s *static) message(msg any) {
+func (s *staticSupervisor) onMessage(msg any) {
 	switch m := msg.(type) {
 	case childReady:
-		s.onReady(m.p.slot, m.p)
+		s.onChildReady(m.p.slot, m.p)
 	case childGone:
-		s.onGone(m.p.slot, m.p)
+		s.onChildGone(m.p.slot, m.p)
 	case startLate:
-		s.onLate(m.p)
+		s.onStartLate(m.p)
 	case stopExpired:
-		s.expire(m.procs)
+		s.killExpired(m.procs)
 	case retryChild:
 		if m.k.state == pending && m.k.try == m.try && s.mode == modeRunning {
 			s.exits = append(s.exits, exited{k: m.k})
 		}
 	case stopTree:
-		s.shut(m.reason)
+		s.beginShutdown(m.reason)
 	}
-	s.pump()
+	s.runUntilWaiting()
 }
 
-// onReady: a child whose StartChild caller is gone must not stay.
-func (s *static) onReady(k *child, p *proc) {
-	if s.core.onReady(k, p) && !k.answerStart(nil) {
+// onChildReady: a child whose StartChild caller is gone must not stay.
+func (s *staticSupervisor) onChildReady(k *child, p *proc) {
+	if s.markRunning(k, p) && !k.answerStart(nil) {
 		if k.added {
 			k.spec.Restart = Temporary // so that the stop forgets it
 		}
@@ -120,14 +120,14 @@ func (s *static) onReady(k *child, p *proc) {
 	}
 }
 
-func (s *static) onGone(k *child, p *proc) {
+func (s *staticSupervisor) onChildGone(k *child, p *proc) {
 	if k.proc != p {
 		return
 	}
 	if k.state == starting && p.init.Load() {
-		s.onReady(k, p) // its ready message is still under way, or was lost to a kill
+		s.onChildReady(k, p) // its ready message is still under way, or was lost to a kill
 	}
-	switch s.gone(k) {
+	switch s.clearProcess(k) {
 	case starting:
 		s.onStartFailed(k, p)
 	case stopping:
@@ -139,55 +139,55 @@ func (s *static) onGone(k *child, p *proc) {
 	}
 }
 
-// pump goes on until something has to be waited for.
-func (s *static) pump() {
+// runUntilWaiting goes on until something has to be waited for.
+func (s *staticSupervisor) runUntilWaiting() {
 	for !s.p.exiting {
 		switch {
 		case len(s.plan) > 0:
-			if !s.advance() {
+			if !s.advancePlan() {
 				return
 			}
 		case s.mode == modeStarting:
 			s.mode = modeRunning
-			s.p.ready()
+			s.p.reportReady()
 		case s.mode == modeStopping:
-			s.finish()
+			s.endProcess()
 		case len(s.exits) > 0:
 			e := s.exits[0]
 			s.exits = s.exits[1:]
-			s.onExit(e.k, e.p)
+			s.onChildExit(e.k, e.p)
 		case len(s.calls) > 0:
 			c := s.calls[0]
 			s.calls = s.calls[1:]
-			s.serve(c)
+			s.carryOutChange(c)
 		default:
 			return
 		}
 	}
 }
 
-// advance works on the first step and reports whether it is done.
-func (s *static) advance() bool {
+// advancePlan works on the first step and reports whether it is done.
+func (s *staticSupervisor) advancePlan() bool {
 	st := s.plan[0]
 	k := st.k
 	switch {
 	case st.stop && k.proc == nil:
-		k.cancelPending()
+		k.cancelRestart()
 		k.last = nil // its end, if queued, is part of this plan
 		if k.spec.Restart == Temporary && s.mode != modeStopping {
-			s.forget(k)
+			s.forgetChild(k)
 		}
 	case st.stop:
 		if k.state != stopping {
-			s.halt(k, false)
+			s.askChildToStop(k, false)
 		}
 		return false
-	case k.state == running || !slices.Contains(s.kids, k):
+	case k.state == running || !slices.Contains(s.children, k):
 	case k.proc != nil:
 		return false
 	default:
 		k.stopTimer()
-		s.launch(k)
+		s.launchChild(k)
 		return false
 	}
 	s.plan = s.plan[1:]
@@ -196,71 +196,71 @@ func (s *static) advance() bool {
 
 // onStartFailed: an initial start takes the supervisor down, one that was asked
 // for is answered, and one of a restart is counted and tried again.
-func (s *static) onStartFailed(k *child, p *proc) {
+func (s *staticSupervisor) onStartFailed(k *child, p *proc) {
 	err := p.startError()
 	s.plan = slices.DeleteFunc(s.plan, func(st step) bool { return st.k == k && !st.stop })
 	asked := k.from != nil
-	if ignored(err) {
+	if isIgnored(err) {
 		k.answerStart(ErrIgnore)
 		if k.spec.Restart == Temporary {
-			s.forget(k)
+			s.forgetChild(k)
 		}
 		return
 	}
-	s.emit(StartFailed, p, Crash(err))
+	s.reportChild(StartFailed, p, Crash(err))
 	err = fmt.Errorf("start child %q: %w", k.spec.ID, err)
 	switch {
 	case s.mode == modeStarting:
 		s.failed = err
-		s.shut(Shutdown(err))
+		s.beginShutdown(Shutdown(err))
 	case asked:
 		k.answerStart(err)
 		if k.added {
-			s.forget(k)
+			s.forgetChild(k)
 		}
 	case s.mode == modeRunning:
 		s.plan = nil
-		s.again(k)
+		s.requeueRestart(k)
 	}
 }
 
-// onExit applies the restart rules to a child that ended by itself. A nil p is
+// onChildExit applies the restart rules to a child that ended by itself. A nil p is
 // a pending restart that is due.
-func (s *static) onExit(k *child, p *proc) {
+func (s *staticSupervisor) onChildExit(k *child, p *proc) {
 	due := p == nil
 	switch {
 	case due && k.state != pending, !due && (k.last != p || k.proc != nil):
 		return // stopped or started again meanwhile
-	case !due && !k.spec.restarts(p.exitReason()):
+	case !due && !k.spec.restartsAfter(p.exitReason()):
 		if k.spec.Restart == Temporary {
-			s.forget(k)
+			s.forgetChild(k)
 		}
-		s.significant(k)
+		s.applyAutoShutdown(k)
 		return
 	case due && k.counted:
-		s.restart(k) // counted when it was scheduled
+		s.planGroupRestart(k) // counted when it was scheduled
 		return
 	}
-	granted, now := s.schedule(k)
+	granted, now := s.scheduleRestart(k)
 	switch {
 	case !granted:
-		s.shut(s.giveUp())
+		s.beginShutdown(s.giveUpRestarts())
 	case now:
-		s.restart(k)
+		s.planGroupRestart(k)
 	}
 }
 
-// restart plans the strategy's group: stop in reverse, start in order.
-func (s *static) restart(k *child) {
-	k.cancelPending()
-	from, to := slices.Index(s.kids, k), slices.Index(s.kids, k)+1
+// planGroupRestart plans the strategy's group: stop in reverse, start in order.
+func (s *staticSupervisor) planGroupRestart(k *child) {
+	k.cancelRestart()
+	from, to := slices.Index(s.children, k), slices.Index(s.children, k)+1
 	switch s.opts.Strategy {
 	case OneForAll:
-		from, to = 0, len(s.kids)
+		from, to = 0, len(s.children)
 	case RestForOne:
-		to = len(s.kids)
+		to = len(s.children)
 	}
-	group := s.kids[from:to]
+	group := s.children[from:to]
 	for i := len(group) - 1; i >= 0; i-- {
 		if group[i] != k {
 			s.plan = append(s.plan, step{k: group[i], stop: true})
@@ -271,23 +271,23 @@ func (s *static) restart(k *child) {
 	}
 }
 
-// significant ends the supervisor with its significant children (R12).
-func (s *static) significant(k *child) {
+// applyAutoShutdown ends the supervisor with its significant children (R12).
+func (s *staticSupervisor) applyAutoShutdown(k *child) {
 	if !k.spec.Significant || s.mode != modeRunning {
 		return
 	}
 	if s.opts.AutoShutdown == AutoShutdownAll {
-		for _, o := range s.kids {
+		for _, o := range s.children {
 			if o.spec.Significant && (o.proc != nil || o.state == pending) {
 				return
 			}
 		}
 	}
-	s.shut(Shutdown(ErrAutoShutdown))
+	s.beginShutdown(Shutdown(ErrAutoShutdown))
 }
 
-// shut begins the supervisor's own end: stop all in reverse, each awaited.
-func (s *static) shut(r Reason) {
+// beginShutdown begins the supervisor's own end: stop all in reverse, each awaited.
+func (s *staticSupervisor) beginShutdown(r Reason) {
 	if s.mode == modeStopping {
 		return
 	}
@@ -297,19 +297,19 @@ func (s *static) shut(r Reason) {
 		c.finish(nil, ErrStopping)
 	}
 	s.calls = nil
-	for i := len(s.kids) - 1; i >= 0; i-- {
-		s.plan = append(s.plan, step{k: s.kids[i], stop: true})
+	for i := len(s.children) - 1; i >= 0; i-- {
+		s.plan = append(s.plan, step{k: s.children[i], stop: true})
 	}
 }
 
-func (s *static) finish() {
+func (s *staticSupervisor) endProcess() {
 	if s.failed != nil {
 		s.p.failStart(s.failed)
 		return
 	}
-	s.p.exit(s.reason)
+	s.p.endWithReason(s.reason)
 }
 
-func (s *static) forget(k *child) {
-	s.kids = slices.DeleteFunc(s.kids, func(o *child) bool { return o == k })
+func (s *staticSupervisor) forgetChild(k *child) {
+	s.children = slices.DeleteFunc(s.children, func(o *child) bool { return o == k })
 }

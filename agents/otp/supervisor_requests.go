@@ -1,59 +1,59 @@
 package otp
 
-// request answers questions at once and queues changes behind the plan.
-func (s *static) request(c *call) {
+// onRequest answers questions at once and queues changes behind the plan.
+func (s *staticSupervisor) onRequest(c *call) {
 	switch c.msg.(type) {
 	case whichChildren:
-		list := make([]ChildInfo, len(s.kids))
-		for i, k := range s.kids {
-			list[i] = k.info()
+		list := make([]ChildInfo, len(s.children))
+		for i, k := range s.children {
+			list[i] = k.describeChild()
 		}
 		c.finish(list, nil)
 	case countChildren:
-		c.finish(count(s.kids), nil)
+		c.finish(countRecords(s.children), nil)
 	default:
 		if s.mode == modeStopping {
 			c.finish(nil, ErrStopping)
 			return
 		}
 		s.calls = append(s.calls, c)
-		s.pump()
+		s.runUntilWaiting()
 	}
 }
 
-// serve carries out one change; no plan is under way.
-func (s *static) serve(c *call) {
-	if !c.waiting() {
+// carryOutChange carries out one change; no plan is under way.
+func (s *staticSupervisor) carryOutChange(c *call) {
+	if !c.isWaiting() {
 		return
 	}
 	switch m := c.msg.(type) {
 	case startChild:
-		if err := s.check(&m.spec); err != nil {
+		if err := s.checkSpec(&m.spec); err != nil {
 			c.finish(nil, err)
 			return
 		}
 		k := &child{spec: m.spec, from: c, added: true}
-		s.kids = append(s.kids, k)
+		s.children = append(s.children, k)
 		s.plan = append(s.plan, step{k: k})
 	case terminateChild:
-		s.terminate(c, m)
+		s.terminateChild(c, m)
 	case restartChild:
-		if k := s.idle(c, m.id); k != nil {
+		if k := s.findAbsentChild(c, m.id); k != nil {
 			k.from, k.added = c, false
 			s.plan = append(s.plan, step{k: k})
 		}
 	case deleteChild:
-		if k := s.idle(c, m.id); k != nil {
-			s.forget(k)
+		if k := s.findAbsentChild(c, m.id); k != nil {
+			s.forgetChild(k)
 			c.finish(nil, nil)
 		}
 	}
 }
 
-// idle returns the child without a process and without a pending restart, or
+// findAbsentChild returns the child without a process and without a pending restart, or
 // answers why there is none.
-func (s *static) idle(c *call, id string) *child {
-	k := s.find(id)
+func (s *staticSupervisor) findAbsentChild(c *call, id string) *child {
+	k := s.findChild(id)
 	switch {
 	case k == nil:
 		c.finish(nil, ErrNoChild)
@@ -65,10 +65,10 @@ func (s *static) idle(c *call, id string) *child {
 	return nil
 }
 
-func (s *static) terminate(c *call, m terminateChild) {
-	k := s.find(m.id)
+func (s *staticSupervisor) terminateChild(c *call, m terminateChild) {
+	k := s.findChild(m.id)
 	if m.pid.p != nil && m.pid.p.parent == s.p {
-		k = s.find(m.pid.p.spec.ID)
+		k = s.findChild(m.pid.p.spec.ID)
 		if k != m.pid.p.slot {
 			k = nil
 		}
@@ -80,9 +80,9 @@ func (s *static) terminate(c *call, m terminateChild) {
 		k.stopped = append(k.stopped, c)
 		s.plan = append(s.plan, step{k: k, stop: true})
 	default:
-		k.cancelPending()
+		k.cancelRestart()
 		if k.spec.Restart == Temporary {
-			s.forget(k)
+			s.forgetChild(k)
 		}
 		c.finish(nil, nil)
 	}

@@ -46,37 +46,37 @@ type calledFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// answer finds the rule for a request and plays its reply, or the fault that was
+// answerRequest finds the rule for a request and plays its reply, or the fault that was
 // asked for. It returns the status, 0 where the client was told none.
-func (s *Server) answer(t *turn, ex *Exchange) int {
-	req, err := parse(t.body)
+func (s *Server) answerRequest(t *turn, ex *Exchange) int {
+	req, err := parseRequest(t.body)
 	if err != nil {
 		e := &badRequest{msg: "the request can't be read"}
 		_ = errors.As(err, &e) // parse returns nothing else; if it did, its words stay here
-		return fail(t.w, http.StatusBadRequest, apiError{Type: typeRequest, Code: e.code, Param: e.param, Message: e.msg})
+		return sendError(t.w, http.StatusBadRequest, apiError{Type: typeRequest, Code: e.code, Param: e.param, Message: e.msg})
 	}
 	ex.Model = req.Model
-	asked := s.read(t, req)
+	asked := s.noteRequest(t, req)
 	if len(s.script.models) > 0 && !slices.Contains(s.script.models, req.Model) {
-		return fail(t.w, http.StatusNotFound, unknownModel)
+		return sendError(t.w, http.StatusNotFound, unknownModel)
 	}
 	f := Fault("")
 	if t.r.URL.Path != redirected {
-		f = s.due(asked)
+		f = s.takeDueFault(asked)
 	}
 	if m := misdeeds[f]; m.instead != nil {
 		ex.Fault = f
 		return m.instead(t)
 	}
 	v := newView(req)
-	rule := s.pick(v)
+	rule := s.pickRule(v)
 	if rule == nil {
-		return fail(t.w, http.StatusInternalServerError,
-			apiError{Type: "server_error", Code: "no_rule", Message: fmt.Sprintf("no rule matches request %d: %s", ex.Number, v.summary())})
+		return sendError(t.w, http.StatusInternalServerError,
+			apiError{Type: "server_error", Code: "no_rule", Message: fmt.Sprintf("no rule matches request %d: %s", ex.Number, v.describeRequest())})
 	}
 	ex.Rule = rule.Name
-	if !hold(t.r, rule.Reply.Delay, rule.Reply.Hang) {
-		return fail(t.w, http.StatusServiceUnavailable, apiError{Type: "server_error", Message: "the server or the client went away"})
+	if !awaitDelay(t.r, rule.Reply.Delay, rule.Reply.Hang) {
+		return sendError(t.w, http.StatusServiceUnavailable, apiError{Type: "server_error", Message: "the server or the client went away"})
 	}
 	for key, value := range rule.Reply.Headers {
 		t.w.Header().Set(key, value)
@@ -85,17 +85,17 @@ func (s *Server) answer(t *turn, ex *Exchange) int {
 		f = rule.Reply.Fault
 	}
 	ex.Fault = f
-	status, err := s.play(t, rule, v, f)
+	status, err := s.playReply(t, rule, v, f)
 	if err != nil {
 		// The words of a template's error can hold values of the request.
 		said := fmt.Sprintf("a template of rule %q failed on request %d", rule.Name, ex.Number)
-		return fail(t.w, http.StatusInternalServerError, apiError{Type: "server_error", Code: "template", Message: said})
+		return sendError(t.w, http.StatusInternalServerError, apiError{Type: "server_error", Code: "template", Message: said})
 	}
 	return status
 }
 
-// hold waits as long as a reply says. It reports false when the client has gone.
-func hold(r *http.Request, delay time.Duration, hang bool) bool {
+// awaitDelay waits as long as a reply says. It reports false when the client has gone.
+func awaitDelay(r *http.Request, delay time.Duration, hang bool) bool {
 	if hang {
 		<-r.Context().Done()
 		return false
@@ -113,57 +113,57 @@ func hold(r *http.Request, delay time.Duration, hang bool) bool {
 	}
 }
 
-// play renders a reply and sends it, with a fault if there is one.
-func (s *Server) play(t *turn, rule *rule, v *view, f Fault) (int, error) {
+// playReply renders a reply and sends it, with a fault if there is one.
+func (s *Server) playReply(t *turn, rule *rule, v *view, f Fault) (int, error) {
 	reply, m := &rule.Reply, misdeeds[f]
 	switch {
 	case m.streams && !v.request.Stream:
 		said := "the fault " + string(f) + " is for streams, and the request asked for none"
-		return fail(t.w, http.StatusInternalServerError, apiError{Type: "server_error", Code: "fault", Message: said}), nil
+		return sendError(t.w, http.StatusInternalServerError, apiError{Type: "server_error", Code: "fault", Message: said}), nil
 	case m.instead != nil:
 		return m.instead(t), nil
-	case f == "" && !reply.answers():
-		return reply.raw(t, v)
+	case f == "" && !reply.isAnswer():
+		return reply.sendRaw(t, v)
 	}
-	msg, err := reply.speak(v, t.number)
+	msg, err := reply.renderMessage(v, t.number)
 	if err != nil {
 		return 0, err
 	}
 	c := completion{
 		ID: "chatcmpl-" + strconv.Itoa(t.number), Object: "chat.completion", Created: s.opts.Now().Unix(), Model: v.Model,
-		Choices: []choice{{Message: msg, FinishReason: reply.finish(v)}}, Usage: reply.usage(msg, len(t.body)),
+		Choices: []choice{{Message: msg, FinishReason: reply.finishReason(v)}}, Usage: reply.countUsage(msg, len(t.body)),
 	}
 	if m.spoil != nil {
 		m.spoil(&c)
 	}
-	a, err := c.act(v.request)
+	a, err := c.encodeAnswer(v.request)
 	if err != nil {
 		return 0, err
 	}
 	if m.send != nil {
 		return m.send(t, a), nil
 	}
-	return t.perform(a), nil
+	return t.sendAnswer(a), nil
 }
 
-// act writes an answer down as its request asked for it.
-func (c *completion) act(r *chatRequest) (act, error) {
+// encodeAnswer writes an answer down as its request asked for it.
+func (c *completion) encodeAnswer(r *chatRequest) (wireAnswer, error) {
 	if r.Stream {
-		parts, err := c.events(r.StreamOptions != nil && r.StreamOptions.IncludeUsage)
-		return act{eventStream, parts}, err
+		parts, err := c.encodeEvents(r.StreamOptions != nil && r.StreamOptions.IncludeUsage)
+		return wireAnswer{eventStream, parts}, err
 	}
 	b, err := plainjson.Marshal(c)
-	return act{"application/json", [][]byte{b}}, err
+	return wireAnswer{"application/json", [][]byte{b}}, err
 }
 
-// answers reports whether a model says something.
-func (r *reply) answers() bool { return r.content != nil || r.Refusal != "" || len(r.ToolCalls) > 0 }
+// isAnswer reports whether a model says something.
+func (r *reply) isAnswer() bool { return r.content != nil || r.Refusal != "" || len(r.ToolCalls) > 0 }
 
-// raw sends the status and body of a reply that is no answer.
-func (r *reply) raw(t *turn, v *view) (int, error) {
+// sendRaw sends the status and body of a reply that is no answer.
+func (r *reply) sendRaw(t *turn, v *view) (int, error) {
 	status := max(r.Status, http.StatusOK)
 	if r.body == nil {
-		return fail(t.w, status, errorFor(status)), nil
+		return sendError(t.w, status, newStatusError(status)), nil
 	}
 	text, err := r.body.render(v)
 	if err != nil {
@@ -179,9 +179,9 @@ func (r *reply) raw(t *turn, v *view) (int, error) {
 	return status, nil
 }
 
-// speak renders the message of an answer. A call without an id gets one that is
+// renderMessage renders the message of an answer. A call without an id gets one that is
 // unique on this server.
-func (r *reply) speak(v *view, number int) (spoken, error) {
+func (r *reply) renderMessage(v *view, number int) (spoken, error) {
 	msg := spoken{Role: "assistant"}
 	if r.content != nil {
 		text, err := r.content.render(v)
@@ -201,7 +201,7 @@ func (r *reply) speak(v *view, number int) (spoken, error) {
 		tc := &r.ToolCalls[i]
 		id, err1 := tc.id.render(v)
 		name, err2 := tc.name.render(v)
-		args, err3 := tc.render(v)
+		args, err3 := tc.renderArguments(v)
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return msg, err
 		}
@@ -213,13 +213,13 @@ func (r *reply) speak(v *view, number int) (spoken, error) {
 	return msg, nil
 }
 
-// finish is what the script says. The services say stop, too, of a call that
+// finishReason is what the script says. The services say stop, too, of a call that
 // the request forced by its name.
-func (r *reply) finish(v *view) string {
+func (r *reply) finishReason(v *view) string {
 	switch {
 	case r.FinishReason != "":
 		return r.FinishReason
-	case v.request.forced() != "":
+	case v.request.forcedTool() != "":
 		return "stop"
 	case len(r.ToolCalls) > 0:
 		return "tool_calls"
@@ -227,8 +227,8 @@ func (r *reply) finish(v *view) string {
 	return "stop"
 }
 
-// usage is what the script says, or a token for every four bytes.
-func (r *reply) usage(msg spoken, size int) usage {
+// countUsage is what the script says, or a token for every four bytes.
+func (r *reply) countUsage(msg spoken, size int) usage {
 	if r.Usage != nil {
 		u := *r.Usage
 		if u.Total == 0 {
@@ -278,8 +278,8 @@ var unknownModel = apiError{
 	Message: "the model does not exist or you do not have access to it: the script has no such model",
 }
 
-// errorFor is the error that services send with a status.
-func errorFor(status int) apiError {
+// newStatusError is the error that services send with a status.
+func newStatusError(status int) apiError {
 	e := apiError{Type: typeRequest, Message: fmt.Sprintf("scripted status %d", status)}
 	switch {
 	case status == http.StatusTooManyRequests:
@@ -292,12 +292,12 @@ func errorFor(status int) apiError {
 	return e
 }
 
-// fail sends an error in the services' form and returns the status.
-func fail(w http.ResponseWriter, status int, e apiError) int {
-	return send(w, status, map[string]any{"error": e})
+// sendError sends an error in the services' form and returns the status.
+func sendError(w http.ResponseWriter, status int, e apiError) int {
+	return sendJSON(w, status, map[string]any{"error": e})
 }
 
-func send(w http.ResponseWriter, status int, v any) int {
+func sendJSON(w http.ResponseWriter, status int, v any) int {
 	b, err := plainjson.Marshal(v)
 	if err != nil {
 		http.Error(w, "the scripted server can't write its answer", http.StatusInternalServerError)

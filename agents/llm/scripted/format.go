@@ -16,8 +16,8 @@ const (
 	formatSchema = "json_schema"
 )
 
-// format is the asked-for format of the answer.
-func (r *chatRequest) format() string {
+// answerFormat is the asked-for format of the answer.
+func (r *chatRequest) answerFormat() string {
 	if r.ResponseFormat == nil {
 		return formatText
 	}
@@ -32,14 +32,14 @@ func (r *chatRequest) checkFormat() error {
 	case f == nil:
 		return nil
 	case !slices.Contains([]string{formatText, formatObject, formatSchema}, f.Type):
-		return invalid("response_format.type", "response_format.type is not text, json_object or json_schema")
+		return newInvalidValue("response_format.type", "response_format.type is not text, json_object or json_schema")
 	case f.Type != formatSchema && f.JSONSchema != nil:
-		return invalid("response_format", "response_format.json_schema stands beside another type")
+		return newInvalidValue("response_format", "response_format.json_schema stands beside another type")
 	case f.Type == formatObject && !slices.ContainsFunc(r.Messages, message.saysJSON):
 		return &badRequest{"", "messages", "messages must contain the word json in some form, to use response_format of type json_object"}
 	case f.Type != formatSchema:
 		return nil
-	case f.JSONSchema == nil || !toolName(f.JSONSchema.Name):
+	case f.JSONSchema == nil || !isToolName(f.JSONSchema.Name):
 		return &badRequest{"missing_required_parameter", "response_format.json_schema.name", "response_format.json_schema has no usable name"}
 	case f.JSONSchema.Schema.Kind() != '{':
 		return &badRequest{"missing_required_parameter", "response_format.json_schema.schema",
@@ -63,7 +63,7 @@ func checkStrict(schema jsontext.Value) string {
 		return "its root is not of type object"
 	}
 	properties := 0
-	return s.strict("root", 0, &properties)
+	return s.checkNode("root", 0, &properties)
 }
 
 // Limits of the services on a strict schema.
@@ -103,9 +103,9 @@ func (s *schemaNode) typeName() string {
 	return t
 }
 
-// strict returns what is wrong below one place, empty if nothing is. Places are
+// checkNode returns what is wrong below one place, empty if nothing is. Places are
 // told by keywords, not by the names of properties.
-func (s *schemaNode) strict(at string, depth int, properties *int) string {
+func (s *schemaNode) checkNode(at string, depth int, properties *int) string {
 	*properties += len(s.Properties)
 	switch {
 	case depth > maxSchemaDepth:
@@ -135,30 +135,30 @@ func (s *schemaNode) strict(at string, depth int, properties *int) string {
 			return "required has to hold every property and nothing else, at " + at
 		}
 	}
-	return s.strictBelow(at, depth, properties)
+	return s.checkNodesBelow(at, depth, properties)
 }
 
-func (s *schemaNode) strictBelow(at string, depth int, properties *int) string {
+func (s *schemaNode) checkNodesBelow(at string, depth int, properties *int) string {
 	for name, p := range s.Properties {
 		if !slices.Contains(s.Required, name) {
 			return "required has to hold every property and nothing else, at " + at
 		}
-		if msg := p.strict(at+".properties", depth+1, properties); msg != "" {
+		if msg := p.checkNode(at+".properties", depth+1, properties); msg != "" {
 			return msg
 		}
 	}
 	for i := range s.AnyOf {
-		if msg := s.AnyOf[i].strict(at+".anyOf", depth+1, properties); msg != "" {
+		if msg := s.AnyOf[i].checkNode(at+".anyOf", depth+1, properties); msg != "" {
 			return msg
 		}
 	}
 	for _, d := range s.Defs {
-		if msg := d.strict(at+".$defs", depth+1, properties); msg != "" {
+		if msg := d.checkNode(at+".$defs", depth+1, properties); msg != "" {
 			return msg
 		}
 	}
 	if s.Items != nil {
-		return s.Items.strict(at+".items", depth+1, properties)
+		return s.Items.checkNode(at+".items", depth+1, properties)
 	}
 	return ""
 }

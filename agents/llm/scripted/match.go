@@ -83,27 +83,27 @@ func (v *view) ToolOf(name string) (string, error) {
 	return "", errors.New("there is no result of that tool")
 }
 
-// always reports whether no condition is set.
-func (w *when) always() bool { return reflect.ValueOf(*w).IsZero() }
+// isUnconditional reports whether no condition is set.
+func (w *when) isUnconditional() bool { return reflect.ValueOf(*w).IsZero() }
 
-func (w *when) matches(v *view) bool {
+func (w *when) matchesView(v *view) bool {
 	return (w.Model == "" || w.Model == v.Model) &&
 		(w.HasTool == "" || slices.Contains(v.tools, w.HasTool)) &&
 		(w.HasTools == nil || *w.HasTools == (len(v.tools) > 0)) &&
 		(w.Schema == nil || *w.Schema == v.schema) &&
-		(w.Format == "" || w.Format == v.request.format()) &&
-		(w.ToolChoice == nil || *w.ToolChoice == v.request.choice()) &&
+		(w.Format == "" || w.Format == v.request.answerFormat()) &&
+		(w.ToolChoice == nil || *w.ToolChoice == v.request.toolChoiceWord()) &&
 		(w.Stream == nil || *w.Stream == v.request.Stream) &&
 		(w.LastRole == "" || w.LastRole == v.lastRole) &&
 		(w.ToolResults == nil || *w.ToolResults == v.Results) &&
 		(w.MinToolResults == nil || *w.MinToolResults <= v.Results) &&
 		(w.MaxToolResults == nil || *w.MaxToolResults >= v.Results) &&
 		(w.Turn == nil || *w.Turn == v.Turn) &&
-		w.SystemContains.in(v.System) && w.LastUserContains.in(v.LastUser) && w.LastContains.in(v.Last) &&
-		w.UserContains.in(v.users...) && w.ToolContains.in(v.resultTexts()...)
+		w.SystemContains.allOccurIn(v.System) && w.LastUserContains.allOccurIn(v.LastUser) && w.LastContains.allOccurIn(v.Last) &&
+		w.UserContains.allOccurIn(v.users...) && w.ToolContains.allOccurIn(v.listResults()...)
 }
 
-func (v *view) resultTexts() []string {
+func (v *view) listResults() []string {
 	all := make([]string, 0, len(v.results))
 	for _, r := range v.results {
 		all = append(all, r.text)
@@ -111,8 +111,8 @@ func (v *view) resultTexts() []string {
 	return all
 }
 
-// in reports whether each text occurs in at least one of the messages.
-func (t texts) in(messages ...string) bool {
+// allOccurIn reports whether each text occurs in at least one of the messages.
+func (t texts) allOccurIn(messages ...string) bool {
 	for _, want := range t {
 		if !slices.ContainsFunc(messages, func(m string) bool { return strings.Contains(m, want) }) {
 			return false
@@ -121,8 +121,8 @@ func (t texts) in(messages ...string) bool {
 	return true
 }
 
-// summary tells requests apart without repeating what they say.
-func (v *view) summary() string {
+// describeRequest tells requests apart without repeating what they say.
+func (v *view) describeRequest() string {
 	schema := v.schema
 	if schema == "" {
 		schema = "none"

@@ -20,7 +20,7 @@ const conversation = `{"model":"m","tools":[{"type":"function","function":{"name
 
 // Each condition holds and fails by itself.
 func TestConditions(t *testing.T) {
-	req, err := parse([]byte(conversation))
+	req, err := parseRequest([]byte(conversation))
 	require.NoError(t, err)
 	v := newView(req)
 	rows := []struct {
@@ -47,14 +47,14 @@ func TestConditions(t *testing.T) {
 		t.Run(row.when, func(t *testing.T) {
 			s, err := Load([]byte("rules: [{when: {" + row.when + "}, reply: {content: x}}]"))
 			require.NoError(t, err)
-			require.Equal(t, row.want, s.rules[0].When.matches(v))
+			require.Equal(t, row.want, s.rules[0].When.matchesView(v))
 		})
 	}
 }
 
 // Templates take values from the newest place first, and fail when there is none.
 func TestTemplates(t *testing.T) {
-	req, err := parse([]byte(conversation))
+	req, err := parseRequest([]byte(conversation))
 	require.NoError(t, err)
 	v := newView(req)
 	rows := []struct {

@@ -28,27 +28,27 @@ type turn struct {
 	body   []byte
 }
 
-// act is an answer as it goes over the wire: its content type and its parts,
+// wireAnswer is an answer as it goes over the wire: its content type and its parts,
 // which are one JSON document, or the events of a stream.
-type act struct {
+type wireAnswer struct {
 	kind  string
 	parts [][]byte
 }
 
-func (a act) bytes() []byte { return bytes.Join(a.parts, nil) }
+func (a wireAnswer) joinParts() []byte { return bytes.Join(a.parts, nil) }
 
-func (a act) stream() bool { return a.kind == eventStream }
+func (a wireAnswer) isStream() bool { return a.kind == eventStream }
 
-// perform sends an answer as it should be.
-func (t *turn) perform(a act) int {
-	t.head(a.kind)
+// sendAnswer sends an answer as it should be.
+func (t *turn) sendAnswer(a wireAnswer) int {
+	t.writeHead(a.kind)
 	for _, p := range a.parts {
-		t.write(p)
+		t.writeAndFlush(p)
 	}
 	return http.StatusOK
 }
 
-func (t *turn) head(kind string) {
+func (t *turn) writeHead(kind string) {
 	t.w.Header().Set("Content-Type", kind)
 	if kind == eventStream {
 		t.w.Header().Set("Cache-Control", "no-cache")
@@ -56,18 +56,20 @@ func (t *turn) head(kind string) {
 	t.w.WriteHeader(http.StatusOK)
 }
 
-// write sends at once. That a client went away is its own affair.
-func (t *turn) write(p []byte) {
+// writeAndFlush sends at once. That a client went away is its own affair.
+func (t *turn) writeAndFlush(p []byte) {
 	_, _ = t.w.Write(p)
 	_ = http.NewResponseController(t.w).Flush()
 }
 
-// gone reports whether client or server went away while time passed.
-func (t *turn) gone(d time.Duration) bool { return !hold(t.r, d, false) || t.r.Context().Err() != nil }
+// isGoneAfter reports whether client or server went away while time passed.
+func (t *turn) isGoneAfter(d time.Duration) bool {
+	return !awaitDelay(t.r, d, false) || t.r.Context().Err() != nil
+}
 
-// hijacked takes the connection over and closes it. With reset the client is
+// closeConnection takes the connection over and closes it. With reset the client is
 // told so by RST in place of FIN.
-func (t *turn) hijacked(reset bool) {
+func (t *turn) closeConnection(reset bool) {
 	conn, _, err := http.NewResponseController(t.w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -78,57 +80,57 @@ func (t *turn) hijacked(reset bool) {
 	_ = conn.Close()
 }
 
-func (t *turn) reset() int { t.hijacked(true); return 0 }
+func (t *turn) resetConnection() int { t.closeConnection(true); return 0 }
 
-func (t *turn) cut() int { t.hijacked(false); return 0 }
+func (t *turn) cutConnection() int { t.closeConnection(false); return 0 }
 
-func (t *turn) hang() int { hold(t.r, 0, true); t.hijacked(false); return 0 }
+func (t *turn) hangUntilGone() int { awaitDelay(t.r, 0, true); t.closeConnection(false); return 0 }
 
-func (t *turn) redirect() int {
+func (t *turn) sendRedirect() int {
 	t.w.Header().Set("Location", t.s.url+redirected)
 	t.w.WriteHeader(http.StatusTemporaryRedirect)
 	return http.StatusTemporaryRedirect
 }
 
-func limited429(t *turn) int {
+func sendRateLimit(t *turn) int {
 	seconds := int(math.Ceil(t.s.opts.RetryAfter.Seconds()))
-	return tooMany(t, strconv.Itoa(seconds))
+	return sendTooManyRequests(t, strconv.Itoa(seconds))
 }
 
-func limitedUntil(t *turn) int {
-	return tooMany(t, t.s.opts.Now().Add(t.s.opts.RetryAfter).UTC().Format(http.TimeFormat))
+func sendRateLimitDate(t *turn) int {
+	return sendTooManyRequests(t, t.s.opts.Now().Add(t.s.opts.RetryAfter).UTC().Format(http.TimeFormat))
 }
 
-func tooMany(t *turn, after string) int {
+func sendTooManyRequests(t *turn, after string) int {
 	t.w.Header().Set("Retry-After", after)
-	return fail(t.w, http.StatusTooManyRequests,
+	return sendError(t.w, http.StatusTooManyRequests,
 		apiError{Type: "requests", Code: "rate_limit_exceeded", Message: "rate limit reached; try again later"})
 }
 
-func failing(status int, kind, code, msg string) func(*turn) int {
-	return func(t *turn) int { return fail(t.w, status, apiError{Type: kind, Code: code, Message: msg}) }
+func failWith(status int, kind, code, msg string) func(*turn) int {
+	return func(t *turn) int { return sendError(t.w, status, apiError{Type: kind, Code: code, Message: msg}) }
 }
 
-func page(status int) func(*turn) int {
+func sendPageWith(status int) func(*turn) int {
 	return func(t *turn) int {
 		t.w.Header().Set("Content-Type", "text/html")
 		t.w.WriteHeader(status)
-		t.write([]byte("<html><head><title>" + http.StatusText(status) + "</title></head><body>{\"decision\":\"approve\"}</body></html>\n"))
+		t.writeAndFlush([]byte("<html><head><title>" + http.StatusText(status) + "</title></head><body>{\"decision\":\"approve\"}</body></html>\n"))
 		return status
 	}
 }
 
-func (t *turn) echo() int {
-	return fail(t.w, http.StatusBadRequest,
+func (t *turn) echoRequest() int {
+	return sendError(t.w, http.StatusBadRequest,
 		apiError{Type: typeRequest, Code: "invalid_value", Message: "this was not understood: " + string(t.body)})
 }
 
-func (t *turn) otherBody() int {
-	return send(t.w, http.StatusOK, map[string]any{"object": "list", "choices": map[string]any{"decision": "approve"}})
+func (t *turn) sendOtherBody() int {
+	return sendJSON(t.w, http.StatusOK, map[string]any{"object": "list", "choices": map[string]any{"decision": "approve"}})
 }
 
-// saying changes the content of every choice; without any it is "".
-func saying(f func(string) string) func(*completion) {
+// changeContent changes the content of every choice; without any it is "".
+func changeContent(f func(string) string) func(*completion) {
 	return func(c *completion) {
 		for i := range c.Choices {
 			said := ""
@@ -141,7 +143,7 @@ func saying(f func(string) string) func(*completion) {
 	}
 }
 
-func refuse(c *completion) {
+func refuseToAnswer(c *completion) {
 	words := "I can't help with that."
 	for i := range c.Choices {
 		c.Choices[i].Message = spoken{Role: "assistant", Refusal: &words}
@@ -149,23 +151,23 @@ func refuse(c *completion) {
 	}
 }
 
-func silence(c *completion) {
+func removeContent(c *completion) {
 	for i := range c.Choices {
 		c.Choices[i].Message = spoken{Role: "assistant"}
 	}
 }
 
-func half(finish string) func(*completion) {
+func halveContent(finish string) func(*completion) {
 	return func(c *completion) {
-		saying(func(s string) string { return string([]rune(s)[:len([]rune(s))/2]) })(c)
+		changeContent(func(s string) string { return string([]rune(s)[:len([]rune(s))/2]) })(c)
 		for i := range c.Choices {
 			c.Choices[i].FinishReason = finish
 		}
 	}
 }
 
-// members puts the members of an object into a format; another text stays.
-func members(s, format string) string {
+// formatMembers puts the members of an object into a format; another text stays.
+func formatMembers(s, format string) string {
 	s = strings.TrimSpace(s)
 	if len(s) < 3 || s[0] != '{' || s[len(s)-1] != '}' {
 		return s
@@ -173,8 +175,8 @@ func members(s, format string) string {
 	return fmt.Sprintf(format, s[1:len(s)-1])
 }
 
-// perhaps replaces the first value that is a string.
-func perhaps(s string) string {
+// replaceFirstText replaces the first value that is a string.
+func replaceFirstText(s string) string {
 	at := firstText.FindStringIndex(s)
 	if at == nil {
 		return s
@@ -184,61 +186,63 @@ func perhaps(s string) string {
 
 var firstText = regexp.MustCompile(`:\s*"(\\.|[^"\\])*"`)
 
-func (t *turn) drip(a act) int {
-	t.head(a.kind)
-	for _, b := range a.bytes() {
-		t.write([]byte{b})
-		if t.gone(t.s.opts.Pace) {
+func (t *turn) dripBody(a wireAnswer) int {
+	t.writeHead(a.kind)
+	for _, b := range a.joinParts() {
+		t.writeAndFlush([]byte{b})
+		if t.isGoneAfter(t.s.opts.Pace) {
 			break
 		}
 	}
 	return http.StatusOK
 }
 
-func (t *turn) firstHalf(a act) {
-	all := a.bytes()
-	if a.stream() {
-		t.head(a.kind)
+func (t *turn) sendFirstHalf(a wireAnswer) {
+	all := a.joinParts()
+	if a.isStream() {
+		t.writeHead(a.kind)
 	} else {
 		t.w.Header().Set("Content-Length", strconv.Itoa(len(all)))
-		t.head(a.kind)
+		t.writeHead(a.kind)
 	}
-	t.write(all[:len(all)/2])
+	t.writeAndFlush(all[:len(all)/2])
 }
 
-func (t *turn) hangMidBody(a act) int {
-	t.firstHalf(a)
-	hold(t.r, 0, true)
+func (t *turn) hangMidBody(a wireAnswer) int {
+	t.sendFirstHalf(a)
+	awaitDelay(t.r, 0, true)
 	panic(http.ErrAbortHandler)
 }
 
-func (t *turn) resetMidBody(a act) int {
-	t.firstHalf(a)
-	t.hijacked(true)
+func (t *turn) resetMidBody(a wireAnswer) int {
+	t.sendFirstHalf(a)
+	t.closeConnection(true)
 	return http.StatusOK
 }
 
-func (t *turn) shortBody(a act) int {
-	t.firstHalf(a)
-	t.hijacked(false)
+func (t *turn) shortenBody(a wireAnswer) int {
+	t.sendFirstHalf(a)
+	t.closeConnection(false)
 	return http.StatusOK
 }
 
-func (t *turn) truncated(a act) int {
-	all := a.bytes()
-	return t.perform(act{a.kind, [][]byte{all[:len(all)/2]}})
+func (t *turn) truncateJSON(a wireAnswer) int {
+	all := a.joinParts()
+	return t.sendAnswer(wireAnswer{a.kind, [][]byte{all[:len(all)/2]}})
 }
 
-func (t *turn) wrongType(a act) int { return t.perform(act{"text/html; charset=utf-8", a.parts}) }
-
-// invalidUTF8 puts the byte into the model's name, where no escape is needed.
-func (t *turn) invalidUTF8(a act) int {
-	all := bytes.Replace(a.bytes(), []byte(`"model":"`), []byte("\"model\":\"\xff"), 1)
-	return t.perform(act{a.kind, [][]byte{all}})
+func (t *turn) sendWrongType(a wireAnswer) int {
+	return t.sendAnswer(wireAnswer{"text/html; charset=utf-8", a.parts})
 }
 
-func (t *turn) oversized(a act) int {
-	t.head(a.kind)
+// sendInvalidUTF8 puts the byte into the model's name, where no escape is needed.
+func (t *turn) sendInvalidUTF8(a wireAnswer) int {
+	all := bytes.Replace(a.joinParts(), []byte(`"model":"`), []byte("\"model\":\"\xff"), 1)
+	return t.sendAnswer(wireAnswer{a.kind, [][]byte{all}})
+}
+
+func (t *turn) sendOversized(a wireAnswer) int {
+	t.writeHead(a.kind)
 	block := bytes.Repeat([]byte{' '}, 1<<20)
 	for range oversize / len(block) {
 		if _, err := t.w.Write(block); err != nil {
@@ -246,28 +250,28 @@ func (t *turn) oversized(a act) int {
 		}
 	}
 	for _, p := range a.parts {
-		t.write(p)
+		t.writeAndFlush(p)
 	}
 	return http.StatusOK
 }
 
-// gzipBomb sends gzip whether or not the client asked for it: its own transport
+// sendGzipBomb sends gzip whether or not the client asked for it: its own transport
 // may unpack it, and a limit has to hold after that. A file of gzip may have
 // many members, so one MiB is packed once.
-func (t *turn) gzipBomb(a act) int {
+func (t *turn) sendGzipBomb(a wireAnswer) int {
 	t.w.Header().Set("Content-Encoding", "gzip")
-	t.head(a.kind)
-	member, last := packed(bytes.Repeat([]byte{' '}, 1<<20)), packed(a.bytes())
+	t.writeHead(a.kind)
+	member, last := compressGzip(bytes.Repeat([]byte{' '}, 1<<20)), compressGzip(a.joinParts())
 	for range oversize >> 20 {
 		if _, err := t.w.Write(member); err != nil {
 			return http.StatusOK // the client has had enough
 		}
 	}
-	t.write(last)
+	t.writeAndFlush(last)
 	return http.StatusOK
 }
 
-func packed(b []byte) []byte {
+func compressGzip(b []byte) []byte {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
 	_, _ = z.Write(b) // a buffer takes everything
@@ -275,9 +279,9 @@ func packed(b []byte) []byte {
 	return out.Bytes()
 }
 
-func (t *turn) hugeHeaders(a act) int {
+func (t *turn) sendHugeHeaders(a wireAnswer) int {
 	for i := range 16 {
 		t.w.Header().Set(fmt.Sprintf("X-Padding-%d", i), strings.Repeat("x", hugeHeader/16))
 	}
-	return t.perform(a)
+	return t.sendAnswer(a)
 }

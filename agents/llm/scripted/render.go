@@ -45,25 +45,25 @@ func (t *text) render(v *view) (string, error) {
 	if t.tmpl == nil {
 		return t.raw, nil
 	}
-	var out limited
+	var out limitedBuffer
 	if err := t.tmpl.Execute(&out, v); err != nil {
 		return "", err
 	}
 	return out.String(), nil
 }
 
-// limited is a buffer that refuses to grow without bound.
-type limited struct{ bytes.Buffer }
+// limitedBuffer is a buffer that refuses to grow without bound.
+type limitedBuffer struct{ bytes.Buffer }
 
-func (l *limited) Write(p []byte) (int, error) {
+func (l *limitedBuffer) Write(p []byte) (int, error) {
 	if l.Len()+len(p) > maxOutput {
 		return 0, errors.New("the text is too long")
 	}
 	return l.Buffer.Write(p)
 }
 
-// compile turns the texts of a reply into templates.
-func (r *reply) compile(f *faults) {
+// compileTexts turns the texts of a reply into templates.
+func (r *reply) compileTexts(f *mistakes) {
 	compiled := func(key, s string) *text {
 		t, err := compileText(s)
 		if err != nil {
@@ -133,7 +133,7 @@ func compileTree(v any, nodes *int, depth int) (any, error) {
 
 // arguments renders what a call sends: a top-level string as it is, anything
 // else as JSON, nothing as an empty object.
-func (tc *toolReply) render(v *view) (string, error) {
+func (tc *toolReply) renderArguments(v *view) (string, error) {
 	switch a := tc.arguments.(type) {
 	case nil:
 		return "{}", nil

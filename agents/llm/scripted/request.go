@@ -101,12 +101,12 @@ type badRequest struct{ code, param, msg string }
 // Error returns the message.
 func (e *badRequest) Error() string { return e.msg }
 
-func invalid(param, format string, args ...any) error {
+func newInvalidValue(param, format string, args ...any) error {
 	return &badRequest{"invalid_value", param, fmt.Sprintf(format, args...)}
 }
 
-// parse reads and checks a request. Its errors are badRequests.
-func parse(body []byte) (*chatRequest, error) {
+// parseRequest reads and checks a request. Its errors are badRequests.
+func parseRequest(body []byte) (*chatRequest, error) {
 	var r chatRequest
 	if err := json.Unmarshal(body, &r, json.RejectUnknownMembers(true)); err != nil {
 		where := "the body"
@@ -138,13 +138,13 @@ func (r *chatRequest) checkHead() error {
 	case r.Temperature != nil && (*r.Temperature < 0 || *r.Temperature > 2):
 		return &badRequest{"decimal_out_of_range", "temperature", "temperature is not between 0 and 2"}
 	case r.MaxTokens != nil && r.MaxCompletionTokens != nil:
-		return invalid("max_tokens", "max_tokens and max_completion_tokens exclude each other")
+		return newInvalidValue("max_tokens", "max_tokens and max_completion_tokens exclude each other")
 	case r.MaxTokens != nil && *r.MaxTokens < 1:
 		return &badRequest{"integer_below_min_value", "max_tokens", "the token limit is less than 1"}
 	case r.MaxCompletionTokens != nil && *r.MaxCompletionTokens < 1:
 		return &badRequest{"integer_below_min_value", "max_completion_tokens", "the token limit is less than 1"}
 	case !slices.Contains([]string{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"}, r.ReasoningEffort):
-		return invalid("reasoning_effort", "reasoning_effort is not known")
+		return newInvalidValue("reasoning_effort", "reasoning_effort is not known")
 	}
 	return nil
 }
@@ -153,23 +153,23 @@ func (r *chatRequest) checkHead() error {
 // conversation goes on, and that nothing else is answered.
 func (r *chatRequest) checkMessages() error {
 	if len(r.Messages) == 0 {
-		return invalid("messages", "messages is empty")
+		return newInvalidValue("messages", "messages is empty")
 	}
 	open, known := map[string]bool{}, map[string]bool{}
 	for i := range r.Messages {
 		m := &r.Messages[i]
-		if err := m.check(i); err != nil {
+		if err := m.checkMessage(i); err != nil {
 			return err
 		}
 		if m.Role == "tool" {
 			if !known[*m.ToolCallID] {
-				return invalid("messages", "messages[%d] answers a tool call that the preceding assistant message did not make", i)
+				return newInvalidValue("messages", "messages[%d] answers a tool call that the preceding assistant message did not make", i)
 			}
 			delete(open, *m.ToolCallID)
 			continue
 		}
 		if len(open) > 0 {
-			return invalid("messages", "messages[%d] comes before %d tool calls were answered", i, len(open))
+			return newInvalidValue("messages", "messages[%d] comes before %d tool calls were answered", i, len(open))
 		}
 		known = map[string]bool{}
 		for _, tc := range m.ToolCalls {
@@ -177,34 +177,34 @@ func (r *chatRequest) checkMessages() error {
 		}
 	}
 	if len(open) > 0 {
-		return invalid("messages", "%d tool calls were not answered", len(open))
+		return newInvalidValue("messages", "%d tool calls were not answered", len(open))
 	}
 	return nil
 }
 
-func (m *message) check(i int) error {
+func (m *message) checkMessage(i int) error {
 	if err := m.readText(); err != nil {
-		return invalid("messages", "messages[%d].content is neither a string nor a list of text parts", i)
+		return newInvalidValue("messages", "messages[%d].content is neither a string nor a list of text parts", i)
 	}
 	switch m.Role {
 	case "system", "developer", "user":
 		if !m.hasText || len(m.ToolCalls) > 0 || m.ToolCallID != nil {
-			return invalid("messages", "messages[%d] has no content, or keys of another role", i)
+			return newInvalidValue("messages", "messages[%d] has no content, or keys of another role", i)
 		}
 	case "tool":
 		if !m.hasText || m.ToolCallID == nil || len(m.ToolCalls) > 0 {
-			return invalid("messages", "messages[%d] has no content or no tool_call_id", i)
+			return newInvalidValue("messages", "messages[%d] has no content or no tool_call_id", i)
 		}
 	case "assistant":
 		if !m.hasText && len(m.ToolCalls) == 0 && m.Refusal == nil {
-			return invalid("messages", "messages[%d] has neither content nor tool_calls", i)
+			return newInvalidValue("messages", "messages[%d] has neither content nor tool_calls", i)
 		}
 	default:
-		return invalid("messages", "messages[%d].role is not known", i)
+		return newInvalidValue("messages", "messages[%d].role is not known", i)
 	}
 	for j, tc := range m.ToolCalls {
 		if tc.Type != "function" || tc.Function.Name == "" || tc.Function.Arguments == nil {
-			return invalid("messages", "messages[%d].tool_calls[%d] has no type function, no name or no arguments", i, j)
+			return newInvalidValue("messages", "messages[%d].tool_calls[%d] has no type function, no name or no arguments", i, j)
 		}
 	}
 	return nil
@@ -242,11 +242,11 @@ func (m *message) readText() error {
 func (r *chatRequest) checkTools() error {
 	seen := map[string]bool{}
 	for i, t := range r.Tools {
-		if t.Type != "function" || t.Function == nil || !toolName(t.Function.Name) {
-			return invalid("tools", "tools[%d] is not a function with a name of 1 to 64 letters, digits, '_' and '-'", i)
+		if t.Type != "function" || t.Function == nil || !isToolName(t.Function.Name) {
+			return newInvalidValue("tools", "tools[%d] is not a function with a name of 1 to 64 letters, digits, '_' and '-'", i)
 		}
 		if seen[t.Function.Name] {
-			return invalid("tools", "tools[%d] has the name of another tool", i)
+			return newInvalidValue("tools", "tools[%d] has the name of another tool", i)
 		}
 		seen[t.Function.Name] = true
 		if err := t.checkParameters(i); err != nil {
@@ -257,7 +257,7 @@ func (r *chatRequest) checkTools() error {
 	case len(r.ToolChoice) == 0:
 		return nil
 	case len(r.Tools) == 0:
-		return invalid("tool_choice", "tool_choice stands without tools")
+		return newInvalidValue("tool_choice", "tool_choice stands without tools")
 	}
 	return r.checkChoice(seen)
 }
@@ -281,18 +281,18 @@ func (t *tool) checkParameters(i int) error {
 	return nil
 }
 
-// choice is auto, none, required, or the name of the tool that is forced; empty
+// toolChoiceWord is auto, none, required, or the name of the tool that is forced; empty
 // where nothing was said.
-func (r *chatRequest) choice() string {
+func (r *chatRequest) toolChoiceWord() string {
 	var word string
 	if json.Unmarshal(r.ToolChoice, &word) == nil {
 		return word
 	}
-	return r.forced()
+	return r.forcedTool()
 }
 
-// forced is the name of the tool that the answer has to call.
-func (r *chatRequest) forced() string {
+// forcedTool is the name of the tool that the answer has to call.
+func (r *chatRequest) forcedTool() string {
 	var one struct {
 		Function struct {
 			Name string `json:"name"`
@@ -308,7 +308,7 @@ func (r *chatRequest) checkChoice(known map[string]bool) error {
 	var word string
 	if json.Unmarshal(r.ToolChoice, &word) == nil {
 		if !slices.Contains([]string{"auto", "none", "required"}, word) {
-			return invalid("tool_choice", "tool_choice is not auto, none, required or a function")
+			return newInvalidValue("tool_choice", "tool_choice is not auto, none, required or a function")
 		}
 		return nil
 	}
@@ -319,11 +319,11 @@ func (r *chatRequest) checkChoice(known map[string]bool) error {
 		} `json:"function"`
 	}
 	if json.Unmarshal(r.ToolChoice, &one, json.RejectUnknownMembers(true)) != nil || one.Type != "function" || !known[one.Function.Name] {
-		return invalid("tool_choice", "tool_choice names no tool of the request")
+		return newInvalidValue("tool_choice", "tool_choice names no tool of the request")
 	}
 	return nil
 }
 
-func toolName(s string) bool {
+func isToolName(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }

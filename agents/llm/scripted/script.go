@@ -126,7 +126,7 @@ func Load(src []byte) (s *Script, err error) {
 	s = &Script{models: file.Models, rules: file.Rules}
 	var errs []error
 	for i := range s.rules {
-		errs = append(errs, s.prepare(i)...)
+		errs = append(errs, s.prepareRule(i)...)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -134,39 +134,39 @@ func Load(src []byte) (s *Script, err error) {
 	return s, nil
 }
 
-// faults collects what is wrong below one path.
-type faults struct {
+// mistakes collects what is wrong below one path.
+type mistakes struct {
 	path string
 	errs []error
 }
 
-func (f *faults) add(key, format string, args ...any) {
+func (f *mistakes) add(key, format string, args ...any) {
 	f.errs = append(f.errs, fmt.Errorf("script: %s.%s: %s", f.path, key, fmt.Sprintf(format, args...)))
 }
 
-// prepare checks a rule and compiles its texts.
-func (s *Script) prepare(i int) []error {
+// prepareRule checks a rule and compiles its texts.
+func (s *Script) prepareRule(i int) []error {
 	r := &s.rules[i]
-	f := &faults{path: fmt.Sprintf("rules[%d]", i)}
+	f := &mistakes{path: fmt.Sprintf("rules[%d]", i)}
 	if r.Name == "" {
 		r.Name = f.path
 	}
 	if r.Times < 0 {
 		f.add("times", "is negative; leave it out for no limit")
 	}
-	if i < len(s.rules)-1 && r.Times == 0 && r.When.always() {
+	if i < len(s.rules)-1 && r.Times == 0 && r.When.isUnconditional() {
 		f.add("when", "matches every request, so the rules after it are never reached")
 	}
-	r.When.check(f)
+	r.When.checkConditions(f)
 	if r.When.Model != "" && len(s.models) > 0 && !slices.Contains(s.models, r.When.Model) {
 		f.add("when.model", "is not in models, so the rule can't match")
 	}
-	r.Reply.check(f)
-	r.Reply.compile(f)
+	r.Reply.checkReply(f)
+	r.Reply.compileTexts(f)
 	return f.errs
 }
 
-func (w *when) check(f *faults) {
+func (w *when) checkConditions(f *mistakes) {
 	if !slices.Contains([]string{"", "system", "developer", "user", "assistant", "tool"}, w.LastRole) {
 		f.add("when.last_role", "is not a role; use system, developer, user, assistant or tool")
 	}
@@ -190,8 +190,8 @@ func (w *when) check(f *faults) {
 	}
 }
 
-// check refuses replies that mix an answer, a failure and silence.
-func (r *reply) check(f *faults) {
+// checkReply refuses replies that mix an answer, a failure and silence.
+func (r *reply) checkReply(f *mistakes) {
 	answers := r.Content != nil || r.Refusal != "" || len(r.ToolCalls) > 0
 	fails := r.Status != 0 || r.Body != nil || r.ContentType != ""
 	switch {
@@ -207,7 +207,7 @@ func (r *reply) check(f *faults) {
 		f.add("reply", "has a finish_reason or usage without an answer")
 	}
 	if _, ok := misdeeds[r.Fault]; !ok && r.Fault != "" {
-		f.add("reply.fault", "is not known; use one of %s", names(Faults()))
+		f.add("reply.fault", "is not known; use one of %s", joinNames(Faults()))
 	}
 	if r.Status != 0 && (r.Status < 200 || r.Status > 599) {
 		f.add("reply.status", "is not between 200 and 599")
@@ -228,7 +228,7 @@ func (r *reply) check(f *faults) {
 	}
 }
 
-func names(all []Fault) string {
+func joinNames(all []Fault) string {
 	words := make([]string, len(all))
 	for i, f := range all {
 		words[i] = string(f)
