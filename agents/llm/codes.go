@@ -51,3 +51,18 @@ func (d *document) readErrorCode(def string) string {
 
 // translateCode is the name that we have for a code.
 func translateCode(code string) string { return cmp.Or(otherNames[code], code) }
+
+// serverCodes are the codes and types of servers that may be repeated. Whatever
+// else a server writes there is its text, and becomes CodeOther.
+var serverCodes = map[string]bool{
+	"billing_hard_limit_reached": true, "content_filter": true, "content_policy_violation": true,
+	"context_length_exceeded": true, "insufficient_quota": true, "invalid_api_key": true,
+	"invalid_prompt": true, "invalid_request_error": true, "invalid_value": true,
+	"model_not_found": true, "overloaded_error": true, "rate_limit_exceeded": true,
+	"server_error": true, "string_above_max_length": true, "unsupported_parameter": true,
+	"unsupported_value": true, "no_rule": true,
+}
+
+// otherNames are codes of servers that have another's meaning: llama.cpp's for
+// messages that are longer than the context of one of its slots.
+var otherNames = map[string]string{"exceed_context_size_error": "context_length_exceeded"}

@@ -50,19 +50,3 @@ func isClosedByPeer(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		strings.Contains(err.Error(), "server closed idle connection") // net/http has no name for it
 }
-
-// sendRequest sends the request, and again where a kept connection was closed already.
-func (x *exchange) sendRequest(req *http.Request) (*http.Response, error) {
-	for n := 1; ; n++ {
-		var l connectionTrace
-		res, err := x.client.Do(l.attachTrace(req, x.now))
-		if err == nil || n > staleTries || req.Context().Err() != nil || !l.isStale(err, x.now()) {
-			return res, err
-		}
-		body, e := req.GetBody()
-		if e != nil {
-			return nil, err
-		}
-		req.Body = body
-	}
-}

@@ -133,3 +133,19 @@ func readRetryAfter(h http.Header, now time.Time) time.Duration {
 	}
 	return min(max(d, 0), maxRetryAfter)
 }
+
+// sendRequest sends the request, and again where a kept connection was closed already.
+func (x *exchange) sendRequest(req *http.Request) (*http.Response, error) {
+	for n := 1; ; n++ {
+		var l connectionTrace
+		res, err := x.client.Do(l.attachTrace(req, x.now))
+		if err == nil || n > staleTries || req.Context().Err() != nil || !l.isStale(err, x.now()) {
+			return res, err
+		}
+		body, e := req.GetBody()
+		if e != nil {
+			return nil, err
+		}
+		req.Body = body
+	}
+}

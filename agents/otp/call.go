@@ -7,28 +7,6 @@ import (
 	"time"
 )
 
-// Messages between the package's own parts. Users' messages always travel in
-// cast or call: Proto.Actor gives meaning to some types and to nil.
-type (
-	cast       struct{ msg any }
-	timerFired struct {
-		ref Ref
-		msg any
-	}
-	taskDone    struct{ TaskResult }
-	downMsg     struct{ Down }
-	replyMsg    struct{ Reply }
-	childReady  struct{ p *proc }
-	childGone   struct{ p *proc }
-	stopTree    struct{ reason Reason }
-	stopExpired struct{ procs []*proc }
-	startLate   struct{ p *proc }
-	retryChild  struct {
-		k   *child
-		try uint64
-	}
-)
-
 // States of a call; it leaves waiting exactly once.
 const (
 	waiting uint32 = iota
@@ -92,12 +70,6 @@ func (c *call) postToTarget() {
 	p.waiters[c] = struct{}{}
 	p.mu.Unlock()
 	p.postMessage(c)
-}
-
-func (p *proc) dropWaiter(c *call) {
-	p.mu.Lock()
-	delete(p.waiters, c)
-	p.mu.Unlock()
 }
 
 // Call sends msg and waits for the reply. ctx must have a deadline

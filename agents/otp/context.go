@@ -6,23 +6,6 @@ import (
 	"time"
 )
 
-// Server is one process's behaviour. Its methods are called one at a time, by
-// whatever goroutine the runtime chooses, so a Server needs no locks. It must
-// block only in work that ends with Context.Context; long work belongs in
-// Context.Async.
-type Server interface {
-	// Init prepares the state. An error or a panic fails the start; ErrIgnore
-	// means that nothing is to run.
-	Init(c *Context) error
-	// Handle takes one message: what was sent or called, or Down, TaskResult,
-	// Reply and timer messages. A panic ends this incarnation.
-	Handle(c *Context, msg any)
-	// Terminate cleans up. It is called after the last Handle if Init
-	// succeeded, and never after a kill: do not rely on it for what must be
-	// durable. Context.Context is cancelled by then.
-	Terminate(c *Context, reason Reason)
-}
-
 // Context is a server's view of its own process. Use it only inside the three
 // callbacks; Self, Context, Logger and From values may leave them.
 type Context struct {
@@ -134,77 +117,3 @@ func (c *Context) Monitor(pid PID) Ref {
 
 // Demonitor ends a monitor; its Down will not be handled, even if it is queued.
 func (c *Context) Demonitor(ref Ref) bool { return c.CancelTimer(ref) }
-
-type monitor struct {
-	pid PID
-	ref Ref
-}
-
-func (m *monitor) release() {
-	if m.pid.p != nil {
-		m.pid.p.dropWatcher(m.ref)
-	}
-}
-
-// dispatchMessage hands one message to the server or the supervisor.
-func (p *proc) dispatchMessage(msg any) {
-	if t, ok := p.server.(supervisorServer); ok {
-		p.dispatchToSupervisor(t, msg)
-		return
-	}
-	c := &p.self
-	switch m := msg.(type) {
-	case cast:
-		p.server.Handle(c, m.msg)
-	case *call:
-		p.onCall(m)
-	case timerFired:
-		if p.takeHolder(m.ref) != nil {
-			p.server.Handle(c, m.msg)
-		}
-	case taskDone:
-		if p.takeHolder(m.Ref) != nil {
-			p.server.Handle(c, m.TaskResult)
-		}
-	case downMsg:
-		if p.takeHolder(m.Ref) != nil {
-			p.server.Handle(c, m.Down)
-		}
-	case replyMsg:
-		if h := p.takeHolder(m.Ref); h != nil {
-			h.release()
-			p.server.Handle(c, m.Reply)
-		}
-	}
-}
-
-func (p *proc) onCall(m *call) {
-	if _, ok := m.msg.(supRequest); ok {
-		m.finish(nil, ErrNotSupervisor)
-		return
-	}
-	if !m.isWaiting() {
-		return // the caller is gone, and this work is for the caller alone
-	}
-	p.self.cur = m
-	p.server.Handle(&p.self, m.msg)
-	p.self.cur = nil
-	if !m.taken && !p.exiting {
-		m.finish(nil, ErrNoReply)
-	}
-}
-
-func (p *proc) dispatchToSupervisor(t supervisorServer, msg any) {
-	m, ok := msg.(*call)
-	if !ok {
-		t.onMessage(msg)
-		return
-	}
-	if _, ok := m.msg.(supRequest); !ok {
-		m.finish(nil, ErrNotServer)
-		return
-	}
-	if m.isWaiting() {
-		t.onRequest(m)
-	}
-}

@@ -212,3 +212,32 @@ func (p *proc) takeHolder(ref Ref) holder {
 	delete(p.refs, ref)
 	return h
 }
+
+func (p *proc) dropWaiter(c *call) {
+	p.mu.Lock()
+	delete(p.waiters, c)
+	p.mu.Unlock()
+}
+
+func (p *proc) addWatcher(ref Ref, fn func(Down)) {
+	p.mu.Lock()
+	if p.closed {
+		reason := p.reasonLocked()
+		p.mu.Unlock()
+		fn(Down{Ref: ref, PID: PID{p}, Reason: reason})
+		return
+	}
+	if p.watchers == nil {
+		p.watchers = map[Ref]func(Down){}
+	}
+	p.watchers[ref] = fn
+	p.mu.Unlock()
+}
+
+func (p *proc) dropWatcher(ref Ref) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.watchers[ref]
+	delete(p.watchers, ref)
+	return ok
+}

@@ -289,3 +289,66 @@ func (p *proc) startError() error {
 	}
 	return p.initErr
 }
+
+// dispatchMessage hands one message to the server or the supervisor.
+func (p *proc) dispatchMessage(msg any) {
+	if t, ok := p.server.(supervisorServer); ok {
+		p.dispatchToSupervisor(t, msg)
+		return
+	}
+	c := &p.self
+	switch m := msg.(type) {
+	case cast:
+		p.server.Handle(c, m.msg)
+	case *call:
+		p.onCall(m)
+	case timerFired:
+		if p.takeHolder(m.ref) != nil {
+			p.server.Handle(c, m.msg)
+		}
+	case taskDone:
+		if p.takeHolder(m.Ref) != nil {
+			p.server.Handle(c, m.TaskResult)
+		}
+	case downMsg:
+		if p.takeHolder(m.Ref) != nil {
+			p.server.Handle(c, m.Down)
+		}
+	case replyMsg:
+		if h := p.takeHolder(m.Ref); h != nil {
+			h.release()
+			p.server.Handle(c, m.Reply)
+		}
+	}
+}
+
+func (p *proc) onCall(m *call) {
+	if _, ok := m.msg.(supRequest); ok {
+		m.finish(nil, ErrNotSupervisor)
+		return
+	}
+	if !m.isWaiting() {
+		return // the caller is gone, and this work is for the caller alone
+	}
+	p.self.cur = m
+	p.server.Handle(&p.self, m.msg)
+	p.self.cur = nil
+	if !m.taken && !p.exiting {
+		m.finish(nil, ErrNoReply)
+	}
+}
+
+func (p *proc) dispatchToSupervisor(t supervisorServer, msg any) {
+	m, ok := msg.(*call)
+	if !ok {
+		t.onMessage(msg)
+		return
+	}
+	if _, ok := m.msg.(supRequest); !ok {
+		m.finish(nil, ErrNotServer)
+		return
+	}
+	if m.isWaiting() {
+		t.onRequest(m)
+	}
+}

@@ -28,14 +28,6 @@ type ProcessInfo struct {
 	Children []ProcessInfo
 }
 
-// briefText is String, which for a panic says what kind of value it had.
-func (r Reason) briefText() string {
-	if e, ok := r.Detail.(*Exit); ok {
-		return r.Kind.String() + " (" + e.Error() + ")"
-	}
-	return r.String()
-}
-
 // Snapshot returns the trees as they are now, roots in the order of their
 // starts. It sends no message and waits for no process, so it shows a tree that
 // is stuck as well; processes that come and go meanwhile may be there or not.

@@ -5,12 +5,12 @@ import (
 	"compress/gzip"
 	"fmt"
 	"math"
-	"net"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/vedette-dev/vedette/internal/plainjson"
 )
 
 // Sizes of what is too large.
@@ -18,67 +18,6 @@ const (
 	oversize   = 16 << 20
 	hugeHeader = 1 << 20
 )
-
-// turn is one request while it is answered.
-type turn struct {
-	s      *Server
-	w      http.ResponseWriter
-	r      *http.Request
-	number int
-	body   []byte
-}
-
-// wireAnswer is an answer as it goes over the wire: its content type and its parts,
-// which are one JSON document, or the events of a stream.
-type wireAnswer struct {
-	kind  string
-	parts [][]byte
-}
-
-func (a wireAnswer) joinParts() []byte { return bytes.Join(a.parts, nil) }
-
-func (a wireAnswer) isStream() bool { return a.kind == eventStream }
-
-// sendAnswer sends an answer as it should be.
-func (t *turn) sendAnswer(a wireAnswer) int {
-	t.writeHead(a.kind)
-	for _, p := range a.parts {
-		t.writeAndFlush(p)
-	}
-	return http.StatusOK
-}
-
-func (t *turn) writeHead(kind string) {
-	t.w.Header().Set("Content-Type", kind)
-	if kind == eventStream {
-		t.w.Header().Set("Cache-Control", "no-cache")
-	}
-	t.w.WriteHeader(http.StatusOK)
-}
-
-// writeAndFlush sends at once. That a client went away is its own affair.
-func (t *turn) writeAndFlush(p []byte) {
-	_, _ = t.w.Write(p)
-	_ = http.NewResponseController(t.w).Flush()
-}
-
-// isGoneAfter reports whether client or server went away while time passed.
-func (t *turn) isGoneAfter(d time.Duration) bool {
-	return !awaitDelay(t.r, d, false) || t.r.Context().Err() != nil
-}
-
-// closeConnection takes the connection over and closes it. With reset the client is
-// told so by RST in place of FIN.
-func (t *turn) closeConnection(reset bool) {
-	conn, _, err := http.NewResponseController(t.w).Hijack()
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	if tcp, ok := conn.(*net.TCPConn); ok && reset {
-		_ = tcp.SetLinger(0)
-	}
-	_ = conn.Close()
-}
 
 func (t *turn) resetConnection() int { t.closeConnection(true); return 0 }
 
@@ -284,4 +223,39 @@ func (t *turn) sendHugeHeaders(a wireAnswer) int {
 		t.w.Header().Set(fmt.Sprintf("X-Padding-%d", i), strings.Repeat("x", hugeHeader/16))
 	}
 	return t.sendAnswer(a)
+}
+
+func (t *turn) sendStreamError(a wireAnswer) int {
+	t.sendAnswer(wireAnswer{a.kind, a.parts[:len(a.parts)/2]})
+	b, err := plainjson.Marshal(map[string]any{
+		"error": apiError{Type: "server_error", Message: "the server had an error while processing the request"},
+	})
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	t.writeAndFlush(frameEvent(b))
+	return http.StatusOK
+}
+
+func (t *turn) sendEndlessStream(a wireAnswer) int {
+	t.sendAnswer(wireAnswer{a.kind, a.parts[:1]})
+	for !t.isGoneAfter(t.s.opts.Pace) {
+		t.writeAndFlush(a.parts[min(1, len(a.parts)-1)])
+	}
+	return http.StatusOK
+}
+
+func (t *turn) sendMalformedStream(a wireAnswer) int {
+	mid := len(a.parts) / 2
+	parts := append(append([][]byte(nil), a.parts[:mid]...), []byte("data: {\"choices\":[{\"delta\":{\"content\":\n\n"))
+	return t.sendAnswer(wireAnswer{a.kind, append(parts, a.parts[mid:]...)})
+}
+
+// sendUnfinishedStream ends with the events that carry something to say.
+func (t *turn) sendUnfinishedStream(a wireAnswer) int {
+	return t.sendAnswer(wireAnswer{a.kind, a.parts[:len(a.parts)/2]})
+}
+
+func (t *turn) sendStreamWithoutDone(a wireAnswer) int {
+	return t.sendAnswer(wireAnswer{a.kind, a.parts[:len(a.parts)-1]})
 }

@@ -1,7 +1,6 @@
 package scripted
 
 import (
-	"net/http"
 	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/internal/plainjson"
@@ -142,38 +141,3 @@ func cutPieces(s string) []string {
 }
 
 // The faults of streams look at the events: the last is [DONE].
-
-func (t *turn) sendStreamError(a wireAnswer) int {
-	t.sendAnswer(wireAnswer{a.kind, a.parts[:len(a.parts)/2]})
-	b, err := plainjson.Marshal(map[string]any{
-		"error": apiError{Type: "server_error", Message: "the server had an error while processing the request"},
-	})
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	t.writeAndFlush(frameEvent(b))
-	return http.StatusOK
-}
-
-func (t *turn) sendEndlessStream(a wireAnswer) int {
-	t.sendAnswer(wireAnswer{a.kind, a.parts[:1]})
-	for !t.isGoneAfter(t.s.opts.Pace) {
-		t.writeAndFlush(a.parts[min(1, len(a.parts)-1)])
-	}
-	return http.StatusOK
-}
-
-func (t *turn) sendMalformedStream(a wireAnswer) int {
-	mid := len(a.parts) / 2
-	parts := append(append([][]byte(nil), a.parts[:mid]...), []byte("data: {\"choices\":[{\"delta\":{\"content\":\n\n"))
-	return t.sendAnswer(wireAnswer{a.kind, append(parts, a.parts[mid:]...)})
-}
-
-// sendUnfinishedStream ends with the events that carry something to say.
-func (t *turn) sendUnfinishedStream(a wireAnswer) int {
-	return t.sendAnswer(wireAnswer{a.kind, a.parts[:len(a.parts)/2]})
-}
-
-func (t *turn) sendStreamWithoutDone(a wireAnswer) int {
-	return t.sendAnswer(wireAnswer{a.kind, a.parts[:len(a.parts)-1]})
-}

@@ -3,55 +3,10 @@ package scripted
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// The formats that an answer may be asked for in.
-const (
-	formatText   = "text"
-	formatObject = "json_object"
-	formatSchema = "json_schema"
-)
-
-// answerFormat is the asked-for format of the answer.
-func (r *chatRequest) answerFormat() string {
-	if r.ResponseFormat == nil {
-		return formatText
-	}
-	return r.ResponseFormat.Type
-}
-
-// checkFormat accepts text, json_object where a message speaks of JSON, and
-// json_schema, whose schema has to be strict where it says so.
-func (r *chatRequest) checkFormat() error {
-	f := r.ResponseFormat
-	switch {
-	case f == nil:
-		return nil
-	case !slices.Contains([]string{formatText, formatObject, formatSchema}, f.Type):
-		return newInvalidValue("response_format.type", "response_format.type is not text, json_object or json_schema")
-	case f.Type != formatSchema && f.JSONSchema != nil:
-		return newInvalidValue("response_format", "response_format.json_schema stands beside another type")
-	case f.Type == formatObject && !slices.ContainsFunc(r.Messages, message.saysJSON):
-		return &badRequest{"", "messages", "messages must contain the word json in some form, to use response_format of type json_object"}
-	case f.Type != formatSchema:
-		return nil
-	case f.JSONSchema == nil || !isToolName(f.JSONSchema.Name):
-		return &badRequest{"missing_required_parameter", "response_format.json_schema.name", "response_format.json_schema has no usable name"}
-	case f.JSONSchema.Schema.Kind() != '{':
-		return &badRequest{"missing_required_parameter", "response_format.json_schema.schema",
-			"response_format.json_schema.schema is not an object"}
-	case f.JSONSchema.Strict == nil || !*f.JSONSchema.Strict:
-		return nil
-	}
-	if msg := checkStrict(f.JSONSchema.Schema); msg != "" {
-		return &badRequest{"", "response_format", "response_format.json_schema.schema is not strict: " + msg}
-	}
-	return nil
-}
 
 // checkStrict returns what keeps a JSON Schema from being a strict one.
 func checkStrict(schema jsontext.Value) string {
@@ -161,30 +116,4 @@ func (s *schemaNode) checkNodesBelow(at string, depth int, properties *int) stri
 		return s.Items.checkNode(at+".items", depth+1, properties)
 	}
 	return ""
-}
-
-// checkModel holds what the services refuse for models that reason. The names
-// are theirs, so a script's own names are free.
-func (r *chatRequest) checkModel() error {
-	name := strings.ToLower(r.Model[strings.LastIndexByte(r.Model, '/')+1:])
-	reasons := strings.HasPrefix(name, "gpt-5") && !strings.Contains(name, "-chat")
-	for _, p := range []string{"o1", "o3", "o4"} {
-		reasons = reasons || name == p || strings.HasPrefix(name, p+"-")
-	}
-	switch {
-	case !reasons:
-		return nil
-	case r.MaxTokens != nil:
-		return &badRequest{"unsupported_parameter", "max_tokens",
-			"unsupported parameter: max_tokens is not supported with this model; use max_completion_tokens instead"}
-	case r.Temperature != nil && *r.Temperature != 1:
-		return &badRequest{"unsupported_value", "temperature",
-			"unsupported value: temperature other than 1 is not supported with this model; only the default is"}
-	case r.TopP != nil && *r.TopP != 1:
-		return &badRequest{"unsupported_parameter", "top_p", "unsupported parameter: top_p is not supported with this model"}
-	case r.ReasoningEffort == "minimal" && name != "gpt-5" && !strings.HasPrefix(name, "gpt-5-"):
-		return &badRequest{"unsupported_value", "reasoning_effort",
-			"unsupported value: reasoning_effort minimal is not supported with this model"}
-	}
-	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"text/template"
 
@@ -62,35 +61,6 @@ func (l *limitedBuffer) Write(p []byte) (int, error) {
 	return l.Buffer.Write(p)
 }
 
-// compileTexts turns the texts of a reply into templates.
-func (r *reply) compileTexts(f *mistakes) {
-	compiled := func(key, s string) *text {
-		t, err := compileText(s)
-		if err != nil {
-			f.add("reply."+key, "%v", err)
-		}
-		return t
-	}
-	if r.Content != nil {
-		r.content = compiled("content", *r.Content)
-	}
-	if r.Body != nil {
-		r.body = compiled("body", *r.Body)
-	}
-	r.refusal = compiled("refusal", r.Refusal)
-	for i := range r.ToolCalls {
-		tc := &r.ToolCalls[i]
-		path := fmt.Sprintf("tool_calls[%d]", i)
-		tc.id, tc.name = compiled(path+".id", tc.ID), compiled(path+".name", tc.Name)
-		nodes := 0
-		tree, err := compileTree(tc.Arguments, &nodes, 0)
-		if err != nil {
-			f.add("reply."+path+".arguments", "%v", err)
-		}
-		tc.arguments = tree
-	}
-}
-
 // compileTree copies a value with its strings compiled. The count bounds what
 // shared YAML aliases can unfold to.
 func compileTree(v any, nodes *int, depth int) (any, error) {
@@ -131,23 +101,6 @@ func compileTree(v any, nodes *int, depth int) (any, error) {
 	return nil, fmt.Errorf("holds a value of type %T; use JSON's types", v)
 }
 
-// arguments renders what a call sends: a top-level string as it is, anything
-// else as JSON, nothing as an empty object.
-func (tc *toolReply) renderArguments(v *view) (string, error) {
-	switch a := tc.arguments.(type) {
-	case nil:
-		return "{}", nil
-	case *text:
-		return a.render(v)
-	}
-	tree, err := renderTree(tc.arguments, v)
-	if err != nil {
-		return "", err
-	}
-	b, err := plainjson.Marshal(tree)
-	return string(b), err
-}
-
 func renderTree(n any, v *view) (any, error) {
 	switch n := n.(type) {
 	case *text:
@@ -174,37 +127,4 @@ func renderTree(n any, v *view) (any, error) {
 		return out, nil
 	}
 	return n, nil
-}
-
-// Extract returns the first group of the first match of a regular expression, or
-// the match if there is no group.
-func (v *view) Extract(expr string) (string, error) {
-	all, err := v.ExtractAll(expr)
-	if err == nil && len(all) == 0 {
-		err = errors.New("the expression matches nothing in the request")
-	}
-	if err != nil {
-		return "", err
-	}
-	return all[0], nil
-}
-
-// ExtractAll returns every match like Extract, in the order of the search.
-func (v *view) ExtractAll(expr string) ([]string, error) {
-	re, err := regexp.Compile(expr)
-	if err != nil {
-		return nil, err
-	}
-	var found []string
-	for _, role := range []string{"tool", "user"} {
-		for i := len(v.messages) - 1; i >= 0; i-- {
-			if v.messages[i].Role != role {
-				continue
-			}
-			for _, m := range re.FindAllStringSubmatch(v.messages[i].text, -1) {
-				found = append(found, m[min(1, len(m)-1)])
-			}
-		}
-	}
-	return found, nil
 }

@@ -3,7 +3,7 @@ package scripted
 import (
 	"errors"
 	"fmt"
-	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -83,42 +83,12 @@ func (v *view) ToolOf(name string) (string, error) {
 	return "", errors.New("there is no result of that tool")
 }
 
-// isUnconditional reports whether no condition is set.
-func (w *when) isUnconditional() bool { return reflect.ValueOf(*w).IsZero() }
-
-func (w *when) matchesView(v *view) bool {
-	return (w.Model == "" || w.Model == v.Model) &&
-		(w.HasTool == "" || slices.Contains(v.tools, w.HasTool)) &&
-		(w.HasTools == nil || *w.HasTools == (len(v.tools) > 0)) &&
-		(w.Schema == nil || *w.Schema == v.schema) &&
-		(w.Format == "" || w.Format == v.request.answerFormat()) &&
-		(w.ToolChoice == nil || *w.ToolChoice == v.request.toolChoiceWord()) &&
-		(w.Stream == nil || *w.Stream == v.request.Stream) &&
-		(w.LastRole == "" || w.LastRole == v.lastRole) &&
-		(w.ToolResults == nil || *w.ToolResults == v.Results) &&
-		(w.MinToolResults == nil || *w.MinToolResults <= v.Results) &&
-		(w.MaxToolResults == nil || *w.MaxToolResults >= v.Results) &&
-		(w.Turn == nil || *w.Turn == v.Turn) &&
-		w.SystemContains.allOccurIn(v.System) && w.LastUserContains.allOccurIn(v.LastUser) && w.LastContains.allOccurIn(v.Last) &&
-		w.UserContains.allOccurIn(v.users...) && w.ToolContains.allOccurIn(v.listResults()...)
-}
-
 func (v *view) listResults() []string {
 	all := make([]string, 0, len(v.results))
 	for _, r := range v.results {
 		all = append(all, r.text)
 	}
 	return all
-}
-
-// allOccurIn reports whether each text occurs in at least one of the messages.
-func (t texts) allOccurIn(messages ...string) bool {
-	for _, want := range t {
-		if !slices.ContainsFunc(messages, func(m string) bool { return strings.Contains(m, want) }) {
-			return false
-		}
-	}
-	return true
 }
 
 // describeRequest tells requests apart without repeating what they say.
@@ -129,4 +99,37 @@ func (v *view) describeRequest() string {
 	}
 	return fmt.Sprintf("model %.64q, %d messages, last role %s, turn %d, %d tool results, tools [%s], schema %s",
 		v.Model, len(v.messages), v.lastRole, v.Turn, v.Results, strings.Join(v.tools[:min(len(v.tools), 20)], " "), schema)
+}
+
+// Extract returns the first group of the first match of a regular expression, or
+// the match if there is no group.
+func (v *view) Extract(expr string) (string, error) {
+	all, err := v.ExtractAll(expr)
+	if err == nil && len(all) == 0 {
+		err = errors.New("the expression matches nothing in the request")
+	}
+	if err != nil {
+		return "", err
+	}
+	return all[0], nil
+}
+
+// ExtractAll returns every match like Extract, in the order of the search.
+func (v *view) ExtractAll(expr string) ([]string, error) {
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, role := range []string{"tool", "user"} {
+		for i := len(v.messages) - 1; i >= 0; i-- {
+			if v.messages[i].Role != role {
+				continue
+			}
+			for _, m := range re.FindAllStringSubmatch(v.messages[i].text, -1) {
+				found = append(found, m[min(1, len(m)-1)])
+			}
+		}
+	}
+	return found, nil
 }
