@@ -16,6 +16,7 @@ type Backoff struct {
 	Jitter func(limit time.Duration) time.Duration
 }
 
+// drawDelay returns the delay of the n-th restart in the period.
 func (b Backoff) drawDelay(nth int) time.Duration {
 	if b.Base <= 0 {
 		return 0

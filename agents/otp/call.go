@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// States of a call; it leaves waiting exactly once.
+// States of a call. A call leaves waiting exactly once.
 const (
 	waiting uint32 = iota
 	answered
@@ -26,8 +26,7 @@ type call struct {
 	notify func(*call)   // for Context.Request
 }
 
-// finish answers the call. It reports false if the caller has given up or was
-// answered before.
+// finish answers the call. It reports false if the caller gave up or has an answer.
 func (c *call) finish(value any, err error) bool {
 	if !c.state.CompareAndSwap(waiting, answered) {
 		return false
@@ -42,7 +41,7 @@ func (c *call) finish(value any, err error) bool {
 	return true
 }
 
-// giveUp reports false if an answer is there or on its way.
+// giveUp ends the caller's wait. It reports false if an answer is there or on its way.
 func (c *call) giveUp() bool {
 	if !c.state.CompareAndSwap(waiting, givenUp) {
 		return false
@@ -51,14 +50,15 @@ func (c *call) giveUp() bool {
 	return true
 }
 
+// isWaiting reports whether the caller still waits.
 func (c *call) isWaiting() bool { return c.state.Load() == waiting }
 
-// postToTarget registers the call with its target, so that the target's end answers
-// it, and posts it.
+// postToTarget registers the call with its target and posts it. The target's end then
+// answers the call.
 func (c *call) postToTarget() {
 	p := c.target
 	p.mu.Lock()
-	if p.closed {
+	if p.phase == phaseClosed {
 		reason := p.reasonLocked()
 		p.mu.Unlock()
 		c.finish(nil, &DownError{PID: PID{p}, Reason: reason})
@@ -131,6 +131,7 @@ func (r *request) release() {
 	r.c.giveUp()
 }
 
+// sendRequest sends a call whose answer comes back to p as a Reply message.
 func (p *proc) sendRequest(pid PID, msg any, timeout time.Duration) Ref {
 	ref := p.sys.nextRef()
 	answer := func(v any, err error) { p.postMessage(replyMsg{Reply{ref, v, err}}) }
@@ -159,6 +160,7 @@ func (p *proc) sendRequest(pid PID, msg any, timeout time.Duration) Ref {
 	return ref
 }
 
+// noop holds the place of a request that ended before it was sent.
 type noop struct{}
 
 func (noop) release() {}

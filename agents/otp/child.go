@@ -1,5 +1,6 @@
 package otp
 
+// childState is what a supervisor knows of a child's process.
 type childState uint8
 
 const (
@@ -22,7 +23,7 @@ type child struct {
 	proc    *proc // the present incarnation, nil if none
 	last    *proc // the newest incarnation, also when it is gone
 	starts  int   // successful starts
-	from    *call // who waits for the start
+	from    *call // the caller that waits for the start
 	added   bool  // the start belongs to StartChild: on failure the spec goes too
 	stopped []*call
 	try     uint64 // identifies the pending restart; a stale timer has an older one
@@ -30,6 +31,7 @@ type child struct {
 	counted bool // the pending restart is in the intensity already
 }
 
+// stopTimer stops the child's timer, if one runs.
 func (k *child) stopTimer() {
 	if k.timer != nil {
 		k.timer()
@@ -37,8 +39,8 @@ func (k *child) stopTimer() {
 	}
 }
 
-// answerStart answers the caller that waits for the start. It reports false if the
-// caller gave up: no process knows the child then, so the child must end.
+// answerStart answers the caller that waits for the start. It reports false if the caller
+// gave up: no process knows the child then, so the child must end.
 func (k *child) answerStart(err error) bool {
 	from := k.from
 	k.from = nil
@@ -52,17 +54,19 @@ func (k *child) answerStart(err error) bool {
 	return from.finish(PID{k.proc}, nil)
 }
 
-// cancelRestart ends a pending restart (R10).
+// cancelRestart cancels a restart that is due (R10).
 func (k *child) cancelRestart() {
 	k.stopTimer()
 	k.try++
 	k.state = absent
 }
 
+// describeChild returns the child as WhichChildren lists it.
 func (k *child) describeChild() ChildInfo {
 	return ChildInfo{ID: k.spec.ID, PID: PID{k.proc}, Type: k.spec.Type, Restart: k.spec.Restart, State: k.state.String()}
 }
 
+// countRecords counts children for CountChildren.
 func countRecords(kids []*child) Counts {
 	var n Counts
 	for _, k := range kids {

@@ -37,8 +37,10 @@ func (d *dispatcher) Schedule(fn func()) {
 // Throughput is how many messages a mailbox handles before it lets others run.
 func (*dispatcher) Throughput() int { return 300 }
 
+// runMailboxes runs one mailbox after another, as long as the dispatcher has work for the
+// goroutine.
 func (d *dispatcher) runMailboxes(fn func()) {
-	// A process that somebody's message woke does not belong to that somebody.
+	// A process does not carry the labels of the sender whose message woke it.
 	unlabelled := context.Background()
 	pprof.SetGoroutineLabels(unlabelled)
 	returned := false
@@ -59,8 +61,8 @@ func (d *dispatcher) runMailboxes(fn func()) {
 	returned = true
 }
 
-// offerGoroutine offers the goroutine for more work. It reports false when there are
-// enough of them.
+// offerGoroutine offers the goroutine for more work. It reports false when enough
+// goroutines wait.
 func (d *dispatcher) offerGoroutine(next chan func()) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -71,7 +73,7 @@ func (d *dispatcher) offerGoroutine(next chan func()) bool {
 	return true
 }
 
-// close ends the goroutines that wait, and lets none wait again.
+// close ends the goroutines that wait, and lets no other wait.
 func (d *dispatcher) close() {
 	d.mu.Lock()
 	idle := d.idle

@@ -25,6 +25,8 @@ func (d *dynamicSupervisor) Init(*Context) error        { return nil }
 func (d *dynamicSupervisor) Handle(*Context, any)       {}
 func (d *dynamicSupervisor) Terminate(*Context, Reason) {}
 
+// beginStart checks the options and reports the supervisor ready: it starts without
+// children.
 func (d *dynamicSupervisor) beginStart(p *proc) {
 	d.p, d.intensity, d.backoff = p, newIntensity(d.opts.MaxRestarts, d.opts.Period), d.opts.Backoff
 	d.children = map[*child]struct{}{}
@@ -35,6 +37,7 @@ func (d *dynamicSupervisor) beginStart(p *proc) {
 	p.reportReady()
 }
 
+// onMessage handles one message of the package's own parts.
 func (d *dynamicSupervisor) onMessage(msg any) {
 	switch m := msg.(type) {
 	case childReady:
@@ -57,12 +60,16 @@ func (d *dynamicSupervisor) onMessage(msg any) {
 	}
 }
 
+// onChildReady marks the child running; a child whose StartChild caller gave up is
+// stopped.
 func (d *dynamicSupervisor) onChildReady(k *child, p *proc) {
 	if d.markRunning(k, p) && !k.answerStart(nil) {
 		d.askChildToStop(k, false)
 	}
 }
 
+// onChildGone records the end of a child's process and restarts the child as its spec
+// says.
 func (d *dynamicSupervisor) onChildGone(k *child, p *proc) {
 	if k.proc != p {
 		return
@@ -87,6 +94,7 @@ func (d *dynamicSupervisor) onChildGone(k *child, p *proc) {
 	}
 }
 
+// onStartFailed answers a failed first start, and retries a failed restart.
 func (d *dynamicSupervisor) onStartFailed(k *child, p *proc) {
 	err := p.startError()
 	if isIgnored(err) {
@@ -103,6 +111,8 @@ func (d *dynamicSupervisor) onStartFailed(k *child, p *proc) {
 	d.requeueRestart(k)
 }
 
+// restartOrGiveUp restarts a child within the intensity. Beyond it the supervisor gives
+// up.
 func (d *dynamicSupervisor) restartOrGiveUp(k *child) {
 	granted, now := d.scheduleRestart(k)
 	switch {
@@ -114,6 +124,7 @@ func (d *dynamicSupervisor) restartOrGiveUp(k *child) {
 	}
 }
 
+// onRestartDue restarts a child whose delay is over or whose restart failed.
 func (d *dynamicSupervisor) onRestartDue(k *child) {
 	if k.counted {
 		k.stopTimer()
@@ -154,6 +165,7 @@ func (d *dynamicSupervisor) beginShutdown(r Reason) {
 	}
 }
 
+// onRequest answers a question at once and begins a change.
 func (d *dynamicSupervisor) onRequest(c *call) {
 	switch m := c.msg.(type) {
 	case whichChildren:
@@ -173,6 +185,7 @@ func (d *dynamicSupervisor) onRequest(c *call) {
 	}
 }
 
+// listInOrder returns the children in the order of their newest starts.
 func (d *dynamicSupervisor) listInOrder() []*child {
 	list := make([]*child, 0, len(d.children))
 	for k := range d.children {
@@ -182,6 +195,7 @@ func (d *dynamicSupervisor) listInOrder() []*child {
 	return list
 }
 
+// startChild launches a child for StartChild, or answers why not.
 func (d *dynamicSupervisor) startChild(c *call, spec ChildSpec) {
 	err := spec.validate()
 	switch {
@@ -202,6 +216,7 @@ func (d *dynamicSupervisor) startChild(c *call, spec ChildSpec) {
 	d.launchChild(k)
 }
 
+// terminateChild stops a child for TerminateChild; its end answers the call.
 func (d *dynamicSupervisor) terminateChild(c *call, pid PID) {
 	if pid.p == nil || pid.p.parent != d.p {
 		c.finish(nil, ErrNoChild)

@@ -7,6 +7,7 @@ type plainError struct{ text string }
 
 func (e *plainError) Error() string { return e.text }
 
+// newPlainError returns an error whose text safeText may show.
 func newPlainError(text string) error { return &plainError{text: "otp: " + text} }
 
 // Errors of this package, for errors.Is.

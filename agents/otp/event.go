@@ -41,6 +41,7 @@ func (t EventType) String() string {
 	return "unknown"
 }
 
+// logLevel returns the level at which logs have the event.
 func (t EventType) logLevel() slog.Level {
 	switch t {
 	case ChildStarted:
@@ -95,11 +96,13 @@ func (s *System) emitEvent(e Event) {
 	s.log.LogAttrs(ctx, level, e.Type.String(), attrs...)
 }
 
+// hasReason reports whether events of this type have a Reason.
 func (t EventType) hasReason() bool {
 	return t != ChildStarted && t != ChildRestarted && t != LateReturn
 }
 
-// describeSpec is the child spec as a log shows it: nothing in it comes from a message.
+// describeSpec returns the child spec as a log shows it: nothing in it comes from a
+// message.
 func (e *Event) describeSpec() slog.Attr {
 	attrs := []slog.Attr{slog.String("restart", e.Spec.Restart.String()), slog.String("type", e.Spec.Type.String()),
 		slog.String("shutdown", formatShutdown(e.Spec.shutdownTime())), slog.Int("restarts", e.Restarts)}
@@ -112,6 +115,7 @@ func (e *Event) describeSpec() slog.Attr {
 	return slog.Attr{Key: "spec", Value: slog.GroupValue(attrs...)}
 }
 
+// formatShutdown returns a shutdown time in OTP's words.
 func formatShutdown(d time.Duration) string {
 	switch d {
 	case Infinity:
@@ -122,6 +126,7 @@ func formatShutdown(d time.Duration) string {
 	return d.String()
 }
 
+// callHook hands the event to the program's hook and contains its panic.
 func (s *System) callHook(e Event) {
 	defer func() {
 		if r := recover(); r != nil {

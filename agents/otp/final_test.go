@@ -19,7 +19,7 @@ func TestReasonIsFinal(t *testing.T) {
 			p.setReason(row.first, true)
 			p.setReason(row.first, true) // until it is dead the last one counts
 			p.mu.Lock()
-			p.frozen = true
+			p.phase = phaseFrozen
 			p.mu.Unlock()
 			p.setReason(row.later, true)
 			require.Equal(t, row.first, p.exitReason())

@@ -12,6 +12,7 @@ type gauge struct {
 	zero chan struct{} // closed and cleared when n returns to zero
 }
 
+// add counts one more goroutine.
 func (g *gauge) add() {
 	g.mu.Lock()
 	g.n++
@@ -19,6 +20,7 @@ func (g *gauge) add() {
 	g.mu.Unlock()
 }
 
+// done counts one goroutine less.
 func (g *gauge) done() {
 	g.mu.Lock()
 	g.n--
@@ -26,8 +28,8 @@ func (g *gauge) done() {
 	g.mu.Unlock()
 }
 
-// signalZero: an abandoned goroutine may return before it was counted, so n can
-// pass through -1.
+// signalZero wakes those who wait for zero. An abandoned goroutine may return before it
+// was counted, so n can pass through -1.
 func (g *gauge) signalZero() {
 	if g.n == 0 && g.zero != nil {
 		close(g.zero)
@@ -35,12 +37,14 @@ func (g *gauge) signalZero() {
 	}
 }
 
+// count returns how many goroutines run.
 func (g *gauge) count() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.n
 }
 
+// wait waits until no goroutine runs or ctx is done.
 func (g *gauge) wait(ctx context.Context) error {
 	g.mu.Lock()
 	if g.n == 0 {

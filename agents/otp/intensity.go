@@ -9,6 +9,7 @@ type intensity struct {
 	times  []time.Time
 }
 
+// newIntensity returns an intensity with the defaults for zero and negative options.
 func newIntensity(limit int, period time.Duration) intensity {
 	switch {
 	case limit == 0:
@@ -23,8 +24,8 @@ func newIntensity(limit int, period time.Duration) intensity {
 }
 
 // grantRestart enters one restart and reports whether it is still granted. Where the
-// clock was set back, earlier restarts count as of now: they neither vanish nor
-// stay for longer than a period.
+// clock was set back, earlier restarts count as of now: they neither vanish nor stay for
+// longer than a period.
 func (in *intensity) grantRestart(now time.Time) bool {
 	kept := in.times[:0]
 	for _, t := range in.times {

@@ -30,9 +30,9 @@ func (p *proc) requestStop(r Reason) {
 	p.endContext()
 }
 
-// kill ends the process and everything below it at once, from any goroutine.
-// If a callback is running its goroutine cannot be ended: it is abandoned and
-// counted until it returns.
+// kill ends the process and everything below it at once, from any goroutine. A callback
+// that runs can't be ended: its goroutine is abandoned, and counted until the callback
+// returns.
 func (p *proc) kill() {
 	old := p.run.Swap(dead)
 	if old == dead {
@@ -49,6 +49,7 @@ func (p *proc) kill() {
 	p.publishEnd()
 }
 
+// killChildren kills every child of the process.
 func (p *proc) killChildren() {
 	p.mu.Lock()
 	kids := p.children
@@ -59,8 +60,8 @@ func (p *proc) killChildren() {
 	}
 }
 
-// detachActor takes the actor out of the registry and releases its parent, which
-// would otherwise wait for it for ever. The actor ends when its callback does.
+// detachActor takes the actor out of the registry and releases its parent, which would
+// otherwise wait for the actor for ever. The actor ends when its callback does.
 func (p *proc) detachActor() {
 	apid, as := p.actorPID.Load(), p.sys.actors
 	if apid == nil {
@@ -80,11 +81,11 @@ func (p *proc) detachActor() {
 	}
 }
 
-// publishEnd publishes the end of the process, first to the supervisor. A process that learns
-// of the end (by Down, an answered Call or Wait) finds the supervisor up to date.
+// publishEnd publishes the end of the process, to the supervisor first. A process that
+// learns of the end (by Down, an answered Call or Wait) finds the supervisor up to date.
 func (p *proc) publishEnd() {
 	p.mu.Lock()
-	p.frozen = true
+	p.phase = phaseFrozen
 	p.mu.Unlock()
 	p.endContext()
 	if p.spec.Name != "" {
@@ -95,7 +96,7 @@ func (p *proc) publishEnd() {
 		p.parent.postMessage(childGone{p})
 	}
 	p.mu.Lock()
-	p.closed = true
+	p.phase = phaseClosed
 	reason := p.reasonLocked()
 	refs, watchers, waiters := p.refs, p.watchers, p.waiters
 	p.refs, p.watchers, p.waiters = nil, nil, nil
@@ -112,20 +113,24 @@ func (p *proc) publishEnd() {
 	}
 }
 
+// setReason sets the reason of the end, unless the reason is final. Without override the
+// first reason stays.
 func (p *proc) setReason(r Reason, override bool) {
 	p.mu.Lock()
-	if !p.frozen && (override || !p.hasReason) {
+	if p.phase < phaseFrozen && (override || !p.hasReason) {
 		p.reason, p.hasReason = r, true
 	}
 	p.mu.Unlock()
 }
 
+// exitReason returns why the process ended, shutdown where no reason was set.
 func (p *proc) exitReason() Reason {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.reasonLocked()
 }
 
+// reasonLocked is exitReason for a caller that holds mu.
 func (p *proc) reasonLocked() Reason {
 	if !p.hasReason {
 		return Shutdown(nil)
@@ -133,12 +138,12 @@ func (p *proc) reasonLocked() Reason {
 	return p.reason
 }
 
-// endContext cancels the process's context and its tasks'. Those are no
-// children of it: a context that has had a child keeps a table for more, and
-// most processes that wait for one task need no context of their own.
+// endContext cancels the contexts of the process and of its tasks. A task's context is no
+// child of the process's: a context that has had a child keeps a table for more, and most
+// processes that wait for one task need no context of their own.
 func (p *proc) endContext() {
 	p.mu.Lock()
-	p.asked = true
+	p.phase = max(p.phase, phaseEnding)
 	cancel := p.cancel
 	var tasks []*task
 	for _, h := range p.refs {
@@ -155,23 +160,26 @@ func (p *proc) endContext() {
 	}
 }
 
-// openContext is made on first use: most idle processes never need one.
+// openContext returns the process's context and makes it on first use: most idle
+// processes never need one.
 func (p *proc) openContext() context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx == nil {
 		p.ctx, p.cancel = context.WithCancel(context.Background())
-		if p.asked {
+		if p.phase >= phaseEnding {
 			p.cancel()
 		}
 	}
 	return p.ctx
 }
 
+// addChild notes a child that a kill must reach. It reports false once the process is
+// dead.
 func (p *proc) addChild(k *proc) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.run.Load() == dead {
+	if p.phase == phaseClosed || p.run.Load() == dead {
 		return false
 	}
 	if p.children == nil {
@@ -181,30 +189,32 @@ func (p *proc) addChild(k *proc) bool {
 	return true
 }
 
+// dropChild forgets a child that has ended.
 func (p *proc) dropChild(k *proc) {
 	p.mu.Lock()
 	delete(p.children, k)
 	p.mu.Unlock()
 }
 
-// holdUntilEnd keeps h until takeHolder or the end of the incarnation.
+// holdUntilEnd keeps h until takeHolder takes h or the process ends. It reports false
+// once the process is closed.
 func (p *proc) holdUntilEnd(ref Ref, h holder) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
+	if p.phase == phaseClosed {
 		return false
 	}
 	if p.refs == nil {
 		p.refs = map[Ref]holder{}
 	}
 	p.refs[ref] = h
-	if t, ok := h.(*task); ok && p.asked {
+	if t, ok := h.(*task); ok && p.phase >= phaseEnding {
 		t.cancel(nil) // endContext ran before
 	}
 	return true
 }
 
-// takeHolder removes and returns what is held under ref, nil if it is gone.
+// takeHolder removes and returns what the process holds under ref, nil if there is none.
 func (p *proc) takeHolder(ref Ref) holder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,15 +223,17 @@ func (p *proc) takeHolder(ref Ref) holder {
 	return h
 }
 
+// dropWaiter forgets a call that was answered or given up.
 func (p *proc) dropWaiter(c *call) {
 	p.mu.Lock()
 	delete(p.waiters, c)
 	p.mu.Unlock()
 }
 
+// addWatcher has fn called with the end of the process, at once if the process has ended.
 func (p *proc) addWatcher(ref Ref, fn func(Down)) {
 	p.mu.Lock()
-	if p.closed {
+	if p.phase == phaseClosed {
 		reason := p.reasonLocked()
 		p.mu.Unlock()
 		fn(Down{Ref: ref, PID: PID{p}, Reason: reason})
@@ -234,6 +246,8 @@ func (p *proc) addWatcher(ref Ref, fn func(Down)) {
 	p.mu.Unlock()
 }
 
+// dropWatcher forgets a watcher. It reports false for a watcher that was called or never
+// added.
 func (p *proc) dropWatcher(ref Ref) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,12 +19,23 @@ const (
 	dead
 )
 
+// stage is the callback that a process runs.
 type stage uint8
 
 const (
 	stageInit stage = iota
 	stageHandle
 	stageTerminate
+)
+
+// phase is how far the end of a process has come. A process never goes back a phase.
+type phase uint8
+
+const (
+	phaseAlive  phase = iota
+	phaseEnding       // a stop was requested or the process ended: Context is cancelled
+	phaseFrozen       // dead: the reason is final
+	phaseClosed       // the supervisor knows of the end: monitors and calls are answered at once
 )
 
 // supervisorServer is what the supervisors implement beyond Server: their start and stop
@@ -37,8 +48,8 @@ type supervisorServer interface {
 	onRequest(c *call)
 }
 
-// proc is one incarnation of a child: the actor behind a PID. It outlives the
-// actor only to tell late askers why it ended.
+// proc is one incarnation of a child: the actor behind a PID. A proc outlives its
+// actor only to tell late askers why the process ended.
 type proc struct {
 	sys    *System
 	parent *proc // nil for the hidden root
@@ -60,18 +71,16 @@ type proc struct {
 	actorContext actor.Context
 	server       Server
 	self         Context
-	exiting      bool
+	exiting      bool // the process ended or stops: later messages are dropped
 
 	mu        sync.Mutex
-	frozen    bool // dead: the reason is final
-	closed    bool // and the supervisor knows: monitors and calls are answered at once
-	asked     bool // a stop was requested, so Context is cancelled
+	phase     phase
 	hasReason bool
 	reason    Reason
 	initErr   error
 	ctx       context.Context
 	cancel    context.CancelFunc
-	refs      map[Ref]holder // timers, tasks, requests, monitors we hold
+	refs      map[Ref]holder // timers, tasks, requests and monitors of this process
 	watchers  map[Ref]func(Down)
 	waiters   map[*call]struct{}
 	children  map[*proc]struct{}
@@ -80,13 +89,15 @@ type proc struct {
 // holder is something of an incarnation that must end with it.
 type holder interface{ release() }
 
+// newProc makes the incarnation of a child, without an actor yet.
 func newProc(sys *System, parent *proc, spec *ChildSpec) *proc {
 	p := &proc{sys: sys, parent: parent, spec: spec, epoch: sys.epoch.Add(1), made: sys.now()}
 	p.self.p = p
 	return p
 }
 
-// supervisorPID is the parent's PID, zero for roots: the system's own root stays hidden.
+// supervisorPID returns the parent's PID, zero for roots: the system's own root stays
+// hidden.
 func (p *proc) supervisorPID() PID {
 	if p.parent == nil || p.parent.parent == nil {
 		return PID{}
@@ -94,10 +105,11 @@ func (p *proc) supervisorPID() PID {
 	return PID{p.parent}
 }
 
+// processName returns id#epoch, the name of the process in PIDs and logs.
 func (p *proc) processName() string { return p.spec.ID + "#" + strconv.FormatUint(p.epoch, 10) }
 
-// spawnActor makes the actor. The producer does nothing but hand over p, since a
-// producer runs in the spawner.
+// spawnActor makes the actor of p. The producer only hands over p, since a producer runs
+// in the spawner.
 func (p *proc) spawnActor(at actor.SpawnerContext) error {
 	props := actor.PropsFromProducer(func() actor.Actor { return p },
 		actor.WithMailbox(actor.UnboundedLockfree()), actor.WithDispatcher(&p.sys.mailboxes))
@@ -112,7 +124,8 @@ func (p *proc) spawnActor(at actor.SpawnerContext) error {
 	return nil
 }
 
-// postMessage puts an internal message into the mailbox; messages to the dead vanish.
+// postMessage puts an internal message into the mailbox. A message to a dead process is
+// dropped.
 func (p *proc) postMessage(msg any) {
 	if apid := p.actorPID.Load(); apid != nil && p.run.Load() != dead {
 		p.queued.Add(1)
@@ -120,7 +133,8 @@ func (p *proc) postMessage(msg any) {
 	}
 }
 
-// Receive is the actor's entry. No panic and no Goexit of a callback gets past it.
+// Receive handles one message of the actor. No panic and no Goexit of a callback gets
+// past Receive.
 func (p *proc) Receive(ac actor.Context) {
 	switch msg := ac.Message().(type) {
 	case *actor.Started:
@@ -130,13 +144,14 @@ func (p *proc) Receive(ac actor.Context) {
 	case *actor.Stopped:
 		p.onStopped()
 	case *actor.Terminated, *actor.Restarting:
-		// Children announce their end by childGone; we never restart in place.
+		// Children announce their end by childGone, and no process is restarted in place.
 	default:
 		p.queued.Add(-1)
 		p.onMessage(msg)
 	}
 }
 
+// onStarted starts the server in the actor's own goroutine.
 func (p *proc) onStarted(ac actor.Context) {
 	p.actorContext = ac
 	p.actorPID.Store(ac.Self())
@@ -150,6 +165,7 @@ func (p *proc) onStarted(ac actor.Context) {
 	returned = true
 }
 
+// startServer registers the name, builds the server and calls Init.
 func (p *proc) startServer() error {
 	if p.spec.Name != "" && !p.sys.registerName(p.spec.Name, p) {
 		return ErrNameTaken
@@ -170,6 +186,7 @@ func (p *proc) startServer() error {
 	return srv.Init(&p.self)
 }
 
+// onMessage handles one queued message, unless the process is ending.
 func (p *proc) onMessage(msg any) {
 	if p.exiting || !p.run.CompareAndSwap(idle, busy) {
 		return
@@ -197,6 +214,7 @@ func (p *proc) onStopping() {
 	returned = true
 }
 
+// onStopped publishes the end of the process, unless a killer has done so.
 func (p *proc) onStopped() {
 	p.server = nil // a kept PID must not keep the state
 	if p.run.Swap(dead) != dead {
@@ -204,8 +222,8 @@ func (p *proc) onStopped() {
 	}
 }
 
-// leaveCallback ends every callback. It must be the deferred function itself: recover
-// works nowhere else.
+// leaveCallback ends every callback and contains its panic. leaveCallback must be the
+// deferred function itself: recover works nowhere else.
 func (p *proc) leaveCallback(st stage, returned *bool, err *error) {
 	var failure error
 	goexit := false
@@ -236,6 +254,7 @@ func (p *proc) leaveCallback(st stage, returned *bool, err *error) {
 	}
 }
 
+// leaveInit reports a finished Init to the supervisor, or fails the start.
 func (p *proc) leaveInit(failure, err error) {
 	if failure == nil {
 		failure = err
@@ -248,8 +267,8 @@ func (p *proc) leaveInit(failure, err error) {
 	}
 }
 
-// leaveTerminate: as in OTP, a crashing Terminate becomes the reason, unless
-// the process crashed before.
+// leaveTerminate makes a crash of Terminate the reason, as OTP does, unless the process
+// crashed before.
 func (p *proc) leaveTerminate(failure error) {
 	if failure != nil && p.exitReason().Kind != KindCrash {
 		p.setReason(Crash(failure), true)
@@ -271,7 +290,7 @@ func (p *proc) reportReady() {
 	}
 }
 
-// failStart ends a process whose Init failed; the supervisor reads initErr.
+// failStart ends a process whose start failed; the supervisor reads initErr.
 func (p *proc) failStart(err error) {
 	p.mu.Lock()
 	if p.initErr == nil {
@@ -281,6 +300,7 @@ func (p *proc) failStart(err error) {
 	p.endWithReason(Crash(err))
 }
 
+// startError returns why the start failed.
 func (p *proc) startError() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -290,7 +310,7 @@ func (p *proc) startError() error {
 	return p.initErr
 }
 
-// dispatchMessage hands one message to the server or the supervisor.
+// dispatchMessage hands one message to the process's server.
 func (p *proc) dispatchMessage(msg any) {
 	if t, ok := p.server.(supervisorServer); ok {
 		p.dispatchToSupervisor(t, msg)
@@ -322,13 +342,15 @@ func (p *proc) dispatchMessage(msg any) {
 	}
 }
 
+// onCall hands a call to the server. A call that the server neither answers nor keeps
+// gets ErrNoReply.
 func (p *proc) onCall(m *call) {
 	if _, ok := m.msg.(supRequest); ok {
 		m.finish(nil, ErrNotSupervisor)
 		return
 	}
 	if !m.isWaiting() {
-		return // the caller is gone, and this work is for the caller alone
+		return // the caller gave up, and the work was for the caller alone
 	}
 	p.self.cur = m
 	p.server.Handle(&p.self, m.msg)
@@ -338,6 +360,8 @@ func (p *proc) onCall(m *call) {
 	}
 }
 
+// dispatchToSupervisor hands one message to a supervisor, whose only calls are supervisor
+// requests.
 func (p *proc) dispatchToSupervisor(t supervisorServer, msg any) {
 	m, ok := msg.(*call)
 	if !ok {

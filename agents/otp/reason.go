@@ -93,7 +93,7 @@ func (r Reason) String() string {
 // LogValue makes slog print what String prints.
 func (r Reason) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
-// briefText is String, which for a panic says what kind of value it had.
+// briefText returns what String does, and for a panic what kind of value it had.
 func (r Reason) briefText() string {
 	if e, ok := r.Detail.(*Exit); ok {
 		return r.Kind.String() + " (" + e.Error() + ")"

@@ -33,6 +33,7 @@ type ProcessInfo struct {
 // is stuck as well; processes that come and go meanwhile may be there or not.
 func (s *System) Snapshot() []ProcessInfo { return s.root.snapshotChildren() }
 
+// snapshotChildren returns the children as they are now, in the order of their starts.
 func (p *proc) snapshotChildren() []ProcessInfo {
 	p.mu.Lock()
 	kids := make([]*proc, 0, len(p.children))
@@ -48,6 +49,7 @@ func (p *proc) snapshotChildren() []ProcessInfo {
 	return out
 }
 
+// snapshotProcess returns the process and all below it as they are now.
 func (p *proc) snapshotProcess() ProcessInfo {
 	i := ProcessInfo{
 		ID: p.spec.ID, Name: p.spec.Name, Type: p.spec.Type, Restart: p.spec.Restart,
@@ -59,10 +61,10 @@ func (p *proc) snapshotProcess() ProcessInfo {
 			i.Tasks++
 		}
 	}
-	asked := p.asked
+	ending := p.phase >= phaseEnding
 	p.mu.Unlock()
 	switch {
-	case asked || p.run.Load() == dead:
+	case ending || p.run.Load() == dead:
 		i.State = "stopping"
 	case !p.init.Load() && p.spec.Type == Worker:
 		i.State = "starting"

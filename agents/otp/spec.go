@@ -79,6 +79,7 @@ type ChildSpec struct {
 	Significant bool
 }
 
+// validate returns what keeps the spec from working, an ErrBadSpec, or nil.
 func (s *ChildSpec) validate() error {
 	switch {
 	case s.ID == "" || len(s.ID) > maxIDBytes || !isPrintable(s.ID):
@@ -97,6 +98,7 @@ func (s *ChildSpec) validate() error {
 	return nil
 }
 
+// isPrintable reports whether a text is valid UTF-8 of printable characters.
 func isPrintable(s string) bool {
 	if !utf8.ValidString(s) {
 		return false
@@ -109,12 +111,15 @@ func isPrintable(s string) bool {
 	return true
 }
 
+// shutdownTime returns the time between the request to stop and the kill.
 func (s *ChildSpec) shutdownTime() time.Duration { return s.orDefault(s.Shutdown, DefaultShutdown) }
 
+// startTimeout returns the time that Init has.
 func (s *ChildSpec) startTimeout() time.Duration {
 	return s.orDefault(s.StartTimeout, DefaultStartTimeout)
 }
 
+// orDefault returns d or, where d is zero, the default of the child's type.
 func (s *ChildSpec) orDefault(d, worker time.Duration) time.Duration {
 	switch {
 	case d != 0:
@@ -125,7 +130,7 @@ func (s *ChildSpec) orDefault(d, worker time.Duration) time.Duration {
 	return worker
 }
 
-// restartsAfter is the table of R3.
+// restartsAfter reports whether a child that ended so is started again: the table of R3.
 func (s *ChildSpec) restartsAfter(r Reason) bool {
 	switch s.Restart {
 	case Permanent:

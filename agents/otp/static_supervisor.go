@@ -5,6 +5,7 @@ import (
 	"slices"
 )
 
+// mode is what a static supervisor is doing.
 type mode uint8
 
 const (
@@ -49,6 +50,7 @@ func (s *staticSupervisor) Init(*Context) error        { return nil }
 func (s *staticSupervisor) Handle(*Context, any)       {}
 func (s *staticSupervisor) Terminate(*Context, Reason) {}
 
+// beginStart checks the options and plans the start of every listed child.
 func (s *staticSupervisor) beginStart(p *proc) {
 	s.p, s.intensity, s.backoff = p, newIntensity(s.opts.MaxRestarts, s.opts.Period), s.opts.Backoff
 	if s.opts.Strategy > RestForOne || s.opts.AutoShutdown > AutoShutdownAll {
@@ -68,6 +70,7 @@ func (s *staticSupervisor) beginStart(p *proc) {
 	s.runUntilWaiting()
 }
 
+// checkSpec returns why the supervisor can't have a child of this spec, nil if it can.
 func (s *staticSupervisor) checkSpec(spec *ChildSpec) error {
 	if err := spec.validate(); err != nil {
 		return err
@@ -81,6 +84,7 @@ func (s *staticSupervisor) checkSpec(spec *ChildSpec) error {
 	return nil
 }
 
+// findChild returns the child of that id, nil if there is none.
 func (s *staticSupervisor) findChild(id string) *child {
 	for _, k := range s.children {
 		if k.spec.ID == id {
@@ -90,6 +94,7 @@ func (s *staticSupervisor) findChild(id string) *child {
 	return nil
 }
 
+// onMessage handles one message of the package's own parts and goes on with the plan.
 func (s *staticSupervisor) onMessage(msg any) {
 	switch m := msg.(type) {
 	case childReady:
@@ -110,7 +115,8 @@ func (s *staticSupervisor) onMessage(msg any) {
 	s.runUntilWaiting()
 }
 
-// onChildReady: a child whose StartChild caller is gone must not stay.
+// onChildReady marks the child running. A child whose StartChild caller gave up must not
+// stay.
 func (s *staticSupervisor) onChildReady(k *child, p *proc) {
 	if s.markRunning(k, p) && !k.answerStart(nil) {
 		if k.added {
@@ -120,6 +126,8 @@ func (s *staticSupervisor) onChildReady(k *child, p *proc) {
 	}
 }
 
+// onChildGone records the end of a child's process; onChildExit decides on a restart once the
+// plan is done.
 func (s *staticSupervisor) onChildGone(k *child, p *proc) {
 	if k.proc != p {
 		return
@@ -139,7 +147,8 @@ func (s *staticSupervisor) onChildGone(k *child, p *proc) {
 	}
 }
 
-// runUntilWaiting goes on until something has to be waited for.
+// runUntilWaiting works through plan, exits and requests until something has to be waited
+// for.
 func (s *staticSupervisor) runUntilWaiting() {
 	for !s.p.exiting {
 		switch {
@@ -166,7 +175,7 @@ func (s *staticSupervisor) runUntilWaiting() {
 	}
 }
 
-// advancePlan works on the first step and reports whether it is done.
+// advancePlan works on the first step of the plan and reports whether the step is done.
 func (s *staticSupervisor) advancePlan() bool {
 	st := s.plan[0]
 	k := st.k
@@ -194,8 +203,8 @@ func (s *staticSupervisor) advancePlan() bool {
 	return true
 }
 
-// onStartFailed: an initial start takes the supervisor down, one that was asked
-// for is answered, and one of a restart is counted and tried again.
+// onStartFailed handles a failed start. An initial start takes the supervisor down, a
+// requested one is answered, and one of a restart is counted and tried again.
 func (s *staticSupervisor) onStartFailed(k *child, p *proc) {
 	err := p.startError()
 	s.plan = slices.DeleteFunc(s.plan, func(st step) bool { return st.k == k && !st.stop })
@@ -224,8 +233,8 @@ func (s *staticSupervisor) onStartFailed(k *child, p *proc) {
 	}
 }
 
-// onChildExit applies the restart rules to a child that ended by itself. A nil p is
-// a pending restart that is due.
+// onChildExit applies the restart rules to a child that ended by itself. A nil p is a
+// pending restart that is due.
 func (s *staticSupervisor) onChildExit(k *child, p *proc) {
 	due := p == nil
 	switch {
@@ -250,7 +259,8 @@ func (s *staticSupervisor) onChildExit(k *child, p *proc) {
 	}
 }
 
-// planGroupRestart plans the strategy's group: stop in reverse, start in order.
+// planGroupRestart plans the restart of the strategy's group: stop in reverse, start in
+// order.
 func (s *staticSupervisor) planGroupRestart(k *child) {
 	k.cancelRestart()
 	from, to := slices.Index(s.children, k), slices.Index(s.children, k)+1
@@ -302,6 +312,7 @@ func (s *staticSupervisor) beginShutdown(r Reason) {
 	}
 }
 
+// endProcess ends the supervisor's process, all its children being gone.
 func (s *staticSupervisor) endProcess() {
 	if s.failed != nil {
 		s.p.failStart(s.failed)
@@ -310,11 +321,12 @@ func (s *staticSupervisor) endProcess() {
 	s.p.endWithReason(s.reason)
 }
 
+// forgetChild removes the child and its spec.
 func (s *staticSupervisor) forgetChild(k *child) {
 	s.children = slices.DeleteFunc(s.children, func(o *child) bool { return o == k })
 }
 
-// onRequest answers questions at once and queues changes behind the plan.
+// onRequest answers a question at once and queues a change behind the plan.
 func (s *staticSupervisor) onRequest(c *call) {
 	switch c.msg.(type) {
 	case whichChildren:
@@ -364,8 +376,8 @@ func (s *staticSupervisor) carryOutChange(c *call) {
 	}
 }
 
-// findAbsentChild returns the child without a process and without a pending restart, or
-// answers why there is none.
+// findAbsentChild returns the child of that id if it has neither a process nor a pending
+// restart. Otherwise it answers the call with the cause.
 func (s *staticSupervisor) findAbsentChild(c *call, id string) *child {
 	k := s.findChild(id)
 	switch {
@@ -379,6 +391,7 @@ func (s *staticSupervisor) findAbsentChild(c *call, id string) *child {
 	return nil
 }
 
+// terminateChild plans the stop of a child for TerminateChild; its end answers the call.
 func (s *staticSupervisor) terminateChild(c *call, m terminateChild) {
 	k := s.findChild(m.id)
 	if m.pid.p != nil && m.pid.p.parent == s.p {

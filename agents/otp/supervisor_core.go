@@ -12,11 +12,12 @@ type supervisorCore struct {
 	backoff   Backoff
 }
 
+// reportChild reports an event about a child's process.
 func (t *supervisorCore) reportChild(typ EventType, p *proc, r Reason) {
 	t.p.sys.reportProcess(typ, p, r)
 }
 
-// launchChild spawns a new incarnation; childReady or childGone tells the outcome.
+// launchChild spawns a new incarnation of k. childReady or childGone tells the outcome.
 func (t *supervisorCore) launchChild(k *child) {
 	p := newProc(t.p.sys, t.p, &k.spec)
 	p.slot, p.restarts = k, k.starts
@@ -26,7 +27,7 @@ func (t *supervisorCore) launchChild(k *child) {
 	k.proc, k.last, k.state = p, p, starting
 	k.try++
 	if !t.p.addChild(p) {
-		p.kill() // we were killed ourselves
+		p.kill() // the supervisor itself was killed
 		return
 	}
 	if err := p.spawnActor(t.p.actorContext); err != nil {
@@ -41,8 +42,7 @@ func (t *supervisorCore) launchChild(k *child) {
 	}
 }
 
-// markRunning makes a starting child a running one. It reports false when the
-// message is stale.
+// markRunning makes a starting child a running one. It reports false for a stale message.
 func (t *supervisorCore) markRunning(k *child, p *proc) bool {
 	if k.proc != p || k.state != starting {
 		return false
@@ -58,7 +58,7 @@ func (t *supervisorCore) markRunning(k *child, p *proc) bool {
 	return true
 }
 
-// onStartLate ends a child whose Init hangs.
+// onStartLate kills a child whose Init hangs.
 func (t *supervisorCore) onStartLate(p *proc) {
 	k := p.slot
 	if k.proc != p || k.state != starting {
@@ -71,7 +71,7 @@ func (t *supervisorCore) onStartLate(p *proc) {
 }
 
 // askChildToStop asks a child to stop and sets its deadline; childGone follows. With
-// group set the deadline is left to the caller.
+// group set the caller sets the deadline.
 func (t *supervisorCore) askChildToStop(k *child, group bool) {
 	k.stopTimer()
 	k.state = stopping
@@ -87,7 +87,7 @@ func (t *supervisorCore) askChildToStop(k *child, group bool) {
 	}
 }
 
-// killExpired kills those that are still stopping; all others are gone already.
+// killExpired kills those processes that are still stopping. All others have ended.
 func (t *supervisorCore) killExpired(procs []*proc) {
 	for _, p := range procs {
 		if p.slot.proc == p && p.slot.state == stopping {
@@ -96,7 +96,8 @@ func (t *supervisorCore) killExpired(procs []*proc) {
 	}
 }
 
-// clearProcess clears the record after the end of p and returns the state it was in.
+// clearProcess clears the record after the end of its process and returns the state that
+// the child was in.
 func (t *supervisorCore) clearProcess(k *child) childState {
 	k.stopTimer()
 	was := k.state
@@ -104,7 +105,8 @@ func (t *supervisorCore) clearProcess(k *child) childState {
 	return was
 }
 
-// reportStop reports a child that was asked to stop and ended otherwise.
+// reportStop reports a child that crashed while it stopped, and answers those who asked
+// for the stop.
 func (t *supervisorCore) reportStop(k *child, p *proc) {
 	r := p.exitReason()
 	if r.Kind == KindCrash {
@@ -117,8 +119,8 @@ func (t *supervisorCore) reportStop(k *child, p *proc) {
 	}
 }
 
-// reportExit applies R13: the wanted ends of transient and temporary children
-// are not news, all other ends are.
+// reportExit reports a child's end by R13: the wanted ends of transient and temporary
+// children are not news, all other ends are.
 func (t *supervisorCore) reportExit(k *child, p *proc) {
 	r := p.exitReason()
 	switch {
@@ -129,8 +131,8 @@ func (t *supervisorCore) reportExit(k *child, p *proc) {
 	}
 }
 
-// scheduleRestart enters one restart. It reports false when the intensity is spent;
-// now is true when the restart is due at once.
+// scheduleRestart enters one restart in the intensity. It reports granted false when the
+// intensity is spent; now is true when the restart is due at once.
 func (t *supervisorCore) scheduleRestart(k *child) (granted, now bool) {
 	if !t.intensity.grantRestart(t.p.sys.now()) {
 		return false, false
@@ -151,7 +153,7 @@ func (t *supervisorCore) delayRestart(k *child, d time.Duration) {
 	k.timer = t.p.sys.startTimer(d, func() { t.p.postMessage(msg) })
 }
 
-// requeueRestart makes a failed restart be retried by a message to self, so that
+// requeueRestart retries a failed restart by a message to the supervisor itself, so that
 // requests that wait in the mailbox come first (R6).
 func (t *supervisorCore) requeueRestart(k *child) {
 	k.state, k.counted = pending, false
@@ -159,14 +161,16 @@ func (t *supervisorCore) requeueRestart(k *child) {
 	t.p.postMessage(retryChild{k, k.try})
 }
 
+// giveUpRestarts reports that the supervisor gives up, and returns the reason for its
+// end.
 func (t *supervisorCore) giveUpRestarts() Reason {
 	r := Shutdown(ErrMaxRestarts)
 	t.p.sys.reportProcess(GaveUp, t.p, r)
 	return r
 }
 
-// isIgnored must survive the Is and Unwrap methods of a child's own error: it is
-// asked in the supervisor's goroutine.
+// isIgnored reports whether an Init answered ErrIgnore. The Is and Unwrap methods of a
+// child's own error may panic, and the supervisor must survive them.
 func isIgnored(err error) (yes bool) {
 	defer func() { _ = recover() }()
 	return errors.Is(err, ErrIgnore)

@@ -118,6 +118,7 @@ func (s *System) Whereis(name string) (PID, bool) {
 	return PID{v.(*proc)}, true
 }
 
+// registerName registers p under a name. It reports false when the name is taken.
 func (s *System) registerName(name string, p *proc) bool {
 	_, taken := s.names.LoadOrStore(name, p)
 	if !taken && p.run.Load() == dead {
@@ -126,10 +127,13 @@ func (s *System) registerName(name string, p *proc) bool {
 	return !taken
 }
 
+// unregisterName removes a name that belongs to p.
 func (s *System) unregisterName(name string, p *proc) { s.names.CompareAndDelete(name, p) }
 
+// nextRef returns a Ref that the system never used.
 func (s *System) nextRef() Ref { return Ref(s.refs.Add(1)) }
 
+// now returns the time of the system's clock.
 func (s *System) now() time.Time {
 	if s.opts.Now != nil {
 		return s.opts.Now()
@@ -137,6 +141,7 @@ func (s *System) now() time.Time {
 	return time.Now()
 }
 
+// startTimer runs f after d and returns what stops the timer.
 func (s *System) startTimer(d time.Duration, f func()) (stop func() bool) {
 	if s.opts.AfterFunc != nil {
 		return s.opts.AfterFunc(d, f)
@@ -144,7 +149,7 @@ func (s *System) startTimer(d time.Duration, f func()) (stop func() bool) {
 	return time.AfterFunc(d, f).Stop
 }
 
-// runSafely runs a user's callback outside any process.
+// runSafely runs a user's callback outside any process and contains its panic.
 func (s *System) runSafely(fn func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -154,12 +159,14 @@ func (s *System) runSafely(fn func()) {
 	fn()
 }
 
+// onAbandoned counts and reports a process whose callback still runs after a kill.
 func (s *System) onAbandoned(p *proc) {
 	s.leaks.add()
 	s.total.Add(1)
 	s.reportProcess(Abandoned, p, p.exitReason())
 }
 
+// onLateReturn counts and reports that an abandoned callback has returned.
 func (s *System) onLateReturn(p *proc) {
 	s.leaks.done()
 	s.reportProcess(LateReturn, p, Reason{})

@@ -73,7 +73,8 @@ func (c *Context) CancelTaskFor(ref Ref, cause error) {
 	}
 }
 
-// endFunction is deferred around fn, so it may recover.
+// endFunction ends the task when fn has returned, panicked or called Goexit. endFunction
+// is deferred around fn, so it may recover.
 func (t *task) endFunction(returned *bool, value *any, err *error) {
 	if !*returned {
 		*value, *err = nil, ErrGoexit
@@ -88,9 +89,10 @@ func (t *task) endFunction(returned *bool, value *any, err *error) {
 	t.finish(*value, *err)
 }
 
+// finish ends the task with a result.
 func (t *task) finish(value any, err error) { t.finishWithCause(value, err, err) }
 
-// finishWithCause ends the task, and its context with the cause.
+// finishWithCause ends the task with a result, and its context with a cause.
 func (t *task) finishWithCause(value any, err, cause error) {
 	if !t.done.CompareAndSwap(false, true) {
 		return
@@ -107,7 +109,7 @@ func (t *task) release() {
 	t.cancel(nil)
 }
 
-// stopTimer stops the timer. One that is over needs none.
+// stopTimer stops the timer, if one runs.
 func (t *task) stopTimer() {
 	if stop := t.stop.Load(); stop != nil {
 		(*stop)()
