@@ -41,7 +41,7 @@ func decodeAnswer(body []byte, ended func() bool) (Response, *Error) {
 	return a.Response, a.checkAnswer()
 }
 
-// checkAnswer is what is wrong with the answer, nil if nothing is.
+// checkAnswer returns what is wrong with the answer, nil if it can be used.
 func (a *answer) checkAnswer() *Error {
 	bad := func(code, msg string) *Error { return &Error{Kind: KindBadResponse, Code: code, msg: msg} }
 	switch {
@@ -68,6 +68,7 @@ func (a *answer) checkAnswer() *Error {
 	return bad(CodeEmpty, "the answer holds neither content nor a tool call")
 }
 
+// readTopField reads one field of the answer.
 func (a *answer) readTopField(name string) {
 	switch name {
 	case "id":
@@ -85,6 +86,7 @@ func (a *answer) readTopField(name string) {
 	}
 }
 
+// readChoice reads the first choice and counts the others.
 func (a *answer) readChoice(i int) {
 	a.Choices = i + 1
 	switch {
@@ -97,6 +99,7 @@ func (a *answer) readChoice(i int) {
 	}
 }
 
+// readChoiceField reads one field of the first choice.
 func (a *answer) readChoiceField(name string) {
 	switch name {
 	case "index":
@@ -114,6 +117,7 @@ func (a *answer) readChoiceField(name string) {
 	}
 }
 
+// readMessageField reads one field of the first choice's message.
 func (a *answer) readMessageField(name string) {
 	switch name {
 	case "role":
@@ -137,7 +141,8 @@ func (a *answer) readMessageField(name string) {
 	}
 }
 
-// readFixedWord reads a word that has one value where it stands at all.
+// readFixedWord reads a field that has one possible value, where the field is there at
+// all.
 func (a *answer) readFixedWord(word string) {
 	if s, ok := a.readText(); ok && s != word {
 		a.odd = true
@@ -182,8 +187,10 @@ type words struct {
 	said, other bool
 }
 
+// isAbsent reports whether a part doesn't have the field.
 func (w words) isAbsent() bool { return !w.said && !w.other }
 
+// readWords reads a string, and notes a value of another type instead of refusing it.
 func (a *answer) readWords() words {
 	if k := a.peekKind(); k != '"' && k != 'n' {
 		a.skipValue()
@@ -193,6 +200,7 @@ func (a *answer) readWords() words {
 	return words{string: s, said: ok}
 }
 
+// readToolCall reads one tool call of the message.
 func (a *answer) readToolCall() {
 	if a.peekKind() != '{' {
 		a.skipOddValue()
@@ -229,6 +237,7 @@ func (a *answer) readToolCall() {
 // must not overflow.
 const maxUsage = 1 << 30
 
+// readUsageField reads one count of the usage.
 func (a *answer) readUsageField(name string) {
 	switch name {
 	case "prompt_tokens":
@@ -242,8 +251,8 @@ func (a *answer) readUsageField(name string) {
 	}
 }
 
-// readTokens reads a count, however large or small the number is that a server
-// claims: a claim is no reason to lose the answer.
+// readTokens reads a count, however large or small a number the server claims. A claim is
+// no reason to lose the answer.
 func (a *answer) readTokens() int {
 	n, _ := a.readNumber()
 	if i, err := strconv.Atoi(n); err == nil {
@@ -253,7 +262,7 @@ func (a *answer) readTokens() int {
 	return int(min(max(f, 0), maxUsage))
 }
 
-// readServerError reads an error, which is one unless it is null.
+// readServerError reads the error field, which is an error unless it is null.
 func (a *answer) readServerError(code *string) {
 	if a.skipNull() {
 		return

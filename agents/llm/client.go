@@ -41,9 +41,9 @@ func New(cfg Config, hc *http.Client) (*Client, error) {
 	}}, nil
 }
 
-// Limited returns a client of the same model on the same connections that reads
-// no answers beyond a number of bytes, or c where Config.MaxResponse is no more
-// than that. It is for questions whose answers are short.
+// Limited returns a client of the same model and connections that reads no longer answers
+// than maxResponse bytes. It is for questions whose answers are short. Where
+// Config.MaxResponse is no more than that it returns c.
 func (c *Client) Limited(maxResponse int64) *Client {
 	if maxResponse < 1 || c.cfg.maxResponseOrDefault() <= maxResponse {
 		return c
@@ -83,8 +83,8 @@ func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
 // Chat sends once: it never retries. Only a request that met a kept connection
 // which the server had closed is sent on another; no server has read it.
 func (c *Client) Chat(ctx context.Context, r Request) (resp Response, err error) {
-	// The library and this package handle other people's bytes; whatever they
-	// trip over must stay in this call.
+	// The library and this package handle other people's bytes. A panic over them must
+	// stay in this call.
 	defer func() {
 		if p := recover(); p != nil {
 			resp, err = Response{}, c.nameModel(&Error{Kind: KindBadResponse, Code: CodePanic, msg: "the client failed on this answer"})
@@ -121,8 +121,8 @@ func (c *Client) Chat(ctx context.Context, r Request) (resp Response, err error)
 	return resp, c.nameModel(e)
 }
 
-// classifyFailure turns whatever the library returned into one Error. The contexts are
-// asked first: a transport reports a cancellation in many words.
+// classifyFailure turns an error of the library into one Error. The contexts are asked
+// first: a transport reports a cancellation in many words.
 func (c *Client) classifyFailure(ctx, callCtx context.Context, x *exchange, err error) *Error {
 	var e *Error
 	switch {
@@ -165,6 +165,7 @@ func isCallersDeadline(ctx, callCtx context.Context) bool {
 	return ok && !own.After(d)
 }
 
+// nameModel enters the model's configured name in an error.
 func (c *Client) nameModel(e *Error) *Error {
 	e.Model = c.cfg.Name
 	return e

@@ -2,8 +2,8 @@ package llm
 
 import "cmp"
 
-// findErrorCode returns the error code in the body of a failure when it is one we know,
-// CodeOther when it is another, and def when there is none.
+// findErrorCode returns the code in the body of a failure. It is CodeOther for a code
+// that is not known, and def where there is none.
 func findErrorCode(body []byte, def string) string {
 	d, code := newDocument(body, nil), def
 	d.readObject(func(name string) {
@@ -19,8 +19,8 @@ func findErrorCode(body []byte, def string) string {
 	return code
 }
 
-// readErrorCode reads an error, of whatever type: the code that we know in it,
-// CodeOther for others, def where there is none. A code goes before a type.
+// readErrorCode reads an error, of whatever type, and returns its code. It is CodeOther
+// for a code that is not known, and def where there is none. A code goes before a type.
 func (d *document) readErrorCode(def string) string {
 	if d.peekKind() != '{' {
 		d.skipValue()
@@ -49,7 +49,7 @@ func (d *document) readErrorCode(def string) string {
 	return def
 }
 
-// translateCode is the name that we have for a code.
+// translateCode returns the known name of a server's code.
 func translateCode(code string) string { return cmp.Or(otherNames[code], code) }
 
 // serverCodes are the codes and types of servers that may be repeated. Whatever
@@ -63,6 +63,6 @@ var serverCodes = map[string]bool{
 	"unsupported_value": true, "no_rule": true,
 }
 
-// otherNames are codes of servers that have another's meaning: llama.cpp's for
+// otherNames are codes of servers that have another's meaning. One is llama.cpp's for
 // messages that are longer than the context of one of its slots.
 var otherNames = map[string]string{"exceed_context_size_error": "context_length_exceeded"}

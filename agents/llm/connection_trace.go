@@ -22,14 +22,14 @@ const (
 	staleTries = 3
 )
 
-// connectionTrace is what is known of the way that one request took.
+// connectionTrace is what is known of the connection that one request went out on.
 type connectionTrace struct {
 	kept     atomic.Bool  // it went out on a connection that had lain idle
 	taken    atomic.Int64 // when, in nanoseconds
 	answered atomic.Bool  // a byte of an answer came
 }
 
-// attachTrace returns the request with the leg as its witness.
+// attachTrace returns the request with the trace as its witness.
 func (l *connectionTrace) attachTrace(req *http.Request, now func() time.Time) *http.Request {
 	return req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 		GotConn: func(i httptrace.GotConnInfo) {
@@ -45,7 +45,8 @@ func (l *connectionTrace) isStale(err error, now time.Time) bool {
 	return l.kept.Load() && !l.answered.Load() && now.UnixNano()-l.taken.Load() < int64(staleWithin) && isClosedByPeer(err)
 }
 
-// isClosedByPeer reports whether an error says that the other end has gone.
+// isClosedByPeer reports whether an error says that the other end has closed the
+// connection.
 func isClosedByPeer(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		strings.Contains(err.Error(), "server closed idle connection") // net/http has no name for it

@@ -24,13 +24,9 @@ var (
 	errEnded    = errors.New("the time for reading is over")
 )
 
-// document reads a server's JSON by exact names: "choices" is not "Choices", and an
-// object that is read has no name twice. It passes over names that its caller doesn't
+// document reads a server's JSON by exact names: "choices" is not "Choices". An object
+// that is read has no name twice. A document passes over names that its caller doesn't
 // ask for, with whatever value, in constant memory.
-//
-// Faults stick: once err is set, every method does nothing. A value of an unexpected
-// type sets odd and is passed over. So a caller can tell a document of another shape
-// from one that is no JSON further on.
 type document struct {
 	dec   *jsontext.Decoder
 	ended func() bool // nil: never
@@ -40,7 +36,7 @@ type document struct {
 }
 
 // newDocument reads a body until ended reports true. The library's check for
-// duplicate names remembers all names of all objects; object checks those that
+// duplicate names remembers all names of all objects; readObject checks those that
 // matter.
 func newDocument(body []byte, ended func() bool) *document {
 	return &document{dec: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)), ended: ended}
@@ -67,7 +63,7 @@ func (d *document) readToken() jsontext.Token {
 	return jsontext.Null
 }
 
-// peekKind is the kind of the value that follows, and never one at a fault.
+// peekKind returns the kind of the value that follows, and 0 after a fault.
 func (d *document) peekKind() jsontext.Kind {
 	if d.err != nil {
 		return 0
@@ -75,8 +71,8 @@ func (d *document) peekKind() jsontext.Kind {
 	return d.dec.PeekKind()
 }
 
-// hasMore reports whether the object or array that ends so has another member. A
-// document that breaks off has one, and token finds the fault.
+// hasMore reports whether the object or array that ends so has another member. A document
+// that breaks off has one, and readToken finds the fault.
 func (d *document) hasMore(end jsontext.Kind) bool { return d.err == nil && d.dec.PeekKind() != end }
 
 // skipValue passes over one value.
@@ -93,7 +89,7 @@ func (d *document) skipOddValue() {
 	d.skipValue()
 }
 
-// skipNull passes over a null, if there is one.
+// skipNull passes over a null and reports whether there was one.
 func (d *document) skipNull() bool {
 	if d.peekKind() != 'n' {
 		return false
@@ -150,13 +146,15 @@ func (d *document) readArray(element func(i int)) {
 	d.readToken()
 }
 
-// readText returns a string, and whether there was one: a null is none, and what
-// is neither is odd.
+// readText returns a string, and whether there was one. A null is none, and a value of
+// another type is odd.
 func (d *document) readText() (string, bool) { return d.readScalar('"') }
 
-// readNumber returns a number as it is written, likewise.
+// readNumber returns a number as it is written, and whether there was one, as readText
+// does.
 func (d *document) readNumber() (string, bool) { return d.readScalar('0') }
 
+// readScalar returns a string or a number, and whether there was one.
 func (d *document) readScalar(kind jsontext.Kind) (string, bool) {
 	switch d.peekKind() {
 	case kind:
@@ -170,7 +168,7 @@ func (d *document) readScalar(kind jsontext.Kind) (string, bool) {
 	return "", false
 }
 
-// checkEnd reads what follows the document's value, which must be nothing.
+// checkEnd sets a fault when something follows the document's value.
 func (d *document) checkEnd() {
 	if d.err != nil {
 		return

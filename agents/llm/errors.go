@@ -12,8 +12,8 @@ import (
 type Kind string
 
 const (
-	// KindConnect is a connection that could not be made or broke before the
-	// answer was complete: refused, reset, cut, no such host, TLS.
+	// KindConnect is a connection that could not be made, or broke before the
+	// answer was complete. Causes are refused, reset, cut, no such host, TLS.
 	KindConnect Kind = "connect"
 	// KindTimeout is Config.Timeout running out.
 	KindTimeout Kind = "timeout"
@@ -27,20 +27,20 @@ const (
 	// KindAuth is status 401 or 403.
 	KindAuth Kind = "auth"
 	// KindRequest is any other status below 500 that is not a success, redirects
-	// included, and a request that was refused before it was sent (Status 0).
+	// included. It is also a request that was refused before it was sent (Status 0).
 	KindRequest Kind = "request"
-	// KindNotJSON is a success whose body is not one JSON document: HTML, a
+	// KindNotJSON is a success whose body is not one JSON document. It may be HTML, a
 	// truncated document, another content type, a name twice in an object that is
-	// read, invalid UTF-8.
+	// read, or invalid UTF-8.
 	KindNotJSON Kind = "not_json"
-	// KindBadResponse is JSON that is no answer: an error object, no choices,
+	// KindBadResponse is JSON that is no answer. It may be an error object, no choices,
 	// a choice with neither content nor tool call nor refusal, another shape,
-	// deeper nesting than 128 or more than 64 names in an object that is read.
+	// deeper nesting than 128, or more than 64 names in an object that is read.
 	KindBadResponse Kind = "bad_response"
 	// KindTooLarge is a body beyond Config.MaxResponse, or beyond Client.Limited.
 	KindTooLarge Kind = "too_large"
 	// KindBudget is a request that was not sent, because what it may cost or
-	// take in tokens is spent. Client.Chat never returns it; who counts does.
+	// take in tokens is spent. Client.Chat never returns it; the code that counts does.
 	KindBudget Kind = "budget"
 )
 
@@ -115,7 +115,7 @@ func (e *Error) Unwrap() error { return e.cause }
 // Timeout reports whether the model ran out of its own time.
 func (e *Error) Timeout() bool { return e.Kind == KindTimeout }
 
-// newCanceledError is the error for a caller that went away.
+// newCanceledError returns the error for a caller that gave up.
 func newCanceledError(ctx context.Context) *Error {
 	msg := "the caller cancelled"
 	if ctx.Err() == context.DeadlineExceeded {
@@ -124,7 +124,7 @@ func newCanceledError(ctx context.Context) *Error {
 	return &Error{Kind: KindCanceled, msg: msg, cause: ctx.Err()}
 }
 
-// newStatusError maps a status that is not a success.
+// newStatusError returns the error for a status that is not a success.
 func newStatusError(status int) *Error {
 	e := &Error{Status: status}
 	switch {

@@ -20,9 +20,9 @@ const maxAhead = 64 << 10
 // maxRetryAfter caps what a server can make its callers wait.
 const maxRetryAfter = time.Hour
 
-// exchange is the HTTP client that the library gets, for one request. It
-// completes the body on the way out; on the way back it reads the answer under a
-// limit and decodes it itself, since the library's decoder takes "Choices" for
+// exchange is the HTTP client that the library gets, for one request. The exchange
+// completes the body on the way out. On the way back it reads the answer under a
+// limit and decodes it, since the library's decoder takes "Choices" for
 // "choices". The library sees an empty object where that went well.
 type exchange struct {
 	client *http.Client
@@ -43,7 +43,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, &Error{Kind: KindConnect, msg: "no answer from the server; check base_url and the network", unreached: isUndialled(err)}
 	}
-	body := res.Body // which is another's below
+	body := res.Body // res gets another below
 	defer func() { _ = body.Close() }()
 	x.status = res.StatusCode
 	if res.StatusCode < 200 || res.StatusCode > 299 {
@@ -57,6 +57,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
+// completeBody puts the client's half of the body in front of the library's.
 func (x *exchange) completeBody(req *http.Request) *Error {
 	fault := &Error{Kind: KindRequest, Code: CodeInvalidRequest, msg: "the request could not be built"}
 	lib, err := io.ReadAll(req.Body)
@@ -68,9 +69,8 @@ func (x *exchange) completeBody(req *http.Request) *Error {
 		return fault
 	}
 	req.Body = io.NopCloser(bytes.NewReader(body))
-	// With GetBody the transport may send again on another connection when a
-	// warm one turns out to be closed before a byte was written, and send where it
-	// was closed before the request was read; not otherwise.
+	// GetBody lets the transport send again when a warm connection was closed before a
+	// byte was written, and sendRequest when one was closed before the server read it.
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	req.ContentLength = int64(len(body))
 	return nil
@@ -87,6 +87,8 @@ func (x *exchange) readFailure(res *http.Response) *Error {
 	return e
 }
 
+// readSuccess reads and decodes the body of a success, within the limits of size and
+// time.
 func (x *exchange) readSuccess(ctx context.Context, res *http.Response) *Error {
 	if !isJSONType(res.Header.Get("Content-Type")) {
 		return &Error{Kind: KindNotJSON, msg: "the content type is not JSON; check base_url"}
@@ -109,7 +111,8 @@ func (x *exchange) readSuccess(ctx context.Context, res *http.Response) *Error {
 	return e
 }
 
-// isJSONType accepts a missing type: it claims nothing, and the body is checked.
+// isJSONType reports whether a content type is JSON's. A missing type passes: it claims
+// nothing, and the body is checked.
 func isJSONType(contentType string) bool {
 	if contentType == "" {
 		return true
@@ -118,8 +121,8 @@ func isJSONType(contentType string) bool {
 	return err == nil && (t == "application/json" || t == "text/json" || strings.HasSuffix(t, "+json"))
 }
 
-// readRetryAfter reads Retry-After in seconds or as a date, or the milliseconds some
-// servers send beside it.
+// readRetryAfter returns the wait that a server asks for. Servers write Retry-After in
+// seconds or as a date; some send milliseconds.
 func readRetryAfter(h http.Header, now time.Time) time.Duration {
 	var d time.Duration
 	if ms, err := strconv.ParseUint(h.Get("Retry-After-Ms"), 10, 32); err == nil {
@@ -134,7 +137,8 @@ func readRetryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(d, 0), maxRetryAfter)
 }
 
-// sendRequest sends the request, and again where a kept connection was closed already.
+// sendRequest sends the request, and once more where a kept connection was closed before
+// the server read it.
 func (x *exchange) sendRequest(req *http.Request) (*http.Response, error) {
 	for n := 1; ; n++ {
 		var l connectionTrace

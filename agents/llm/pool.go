@@ -9,8 +9,8 @@ import (
 // defaultWarm is how many idle connections to one server NewHTTPClient keeps.
 const defaultWarm = 64
 
-// NewHTTPClient returns an HTTP client for models with a connection pool of its
-// own: bounded dialling, bounded response headers, connections kept warm for 90
+// NewHTTPClient returns an HTTP client for models with a connection pool of its own.
+// Dialling and response headers are bounded, and connections are kept warm for 90
 // seconds. Share one between clients, and call CloseIdleConnections at the end.
 func NewHTTPClient() *http.Client { return NewPool(defaultWarm) }
 

@@ -10,10 +10,10 @@ type Tool struct {
 	Parameters  json.RawMessage
 }
 
-// Schema asks for an answer of exactly this shape (strict structured output),
-// or of as much of it as Config.Schemaless leaves. Strict servers want
-// additionalProperties false and every property required. Properties are sent
-// in the order in which they stand.
+// Schema asks for an answer of exactly this shape (strict structured output). A model
+// with Config.Schemaless is asked for as much of it as the server knows. Strict servers
+// want additionalProperties false and every property required. Properties are sent in the
+// order in which they stand.
 type Schema struct {
 	Name   string
 	Schema json.RawMessage
@@ -26,8 +26,8 @@ type Request struct {
 	// ToolChoice is empty or "auto", "none", "required", or the name of one of
 	// Tools, which the model must then call.
 	ToolChoice string
-	// Schema, if set, constrains the content of the answer; on a model with
-	// Schemaless ViaTool, the arguments of the one tool call that it answers with.
+	// Schema, if set, constrains the content of the answer. On a model with
+	// Schemaless ViaTool it constrains the arguments of the answer's one tool call.
 	Schema *Schema
 	// Temperature is sent as it is, zero included. Nil sends none; a Reasoning
 	// model is never sent one.

@@ -18,8 +18,8 @@ type RosterConfig struct {
 	Roles map[string][]string
 	// HTTP is shared by all models. Nil means NewHTTPClient.
 	HTTP *http.Client
-	// Transport, where it is set, carries each model's requests in place of
-	// HTTP's: for what records or answers them without a server.
+	// Transport, where it is set, carries each model's requests in place of HTTP's.
+	// It is for programs that record requests, or answer them without a server.
 	Transport func(model string) http.RoundTripper
 }
 
@@ -57,6 +57,7 @@ func NewRoster(cfg RosterConfig) (*Roster, error) {
 	return r, nil
 }
 
+// addModel checks the configuration of one model and makes its client.
 func (r *Roster) addModel(name string, cfg Config, hc *http.Client) error {
 	if !isValidName(name) {
 		return &PathError{Path: "models", Msg: fmt.Sprintf("the name %q is not made of letters, digits, '_' and '-'", name)}

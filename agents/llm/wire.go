@@ -8,11 +8,11 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// wireHead is the part of the body that go-openai may not write: its structs
-// leave out a temperature of zero, an empty content and empty arguments, and its
-// validator refuses requests by the name of the model before they are sent, on
-// grounds that do not hold for every server. Those structs stay empty for the
-// library (libraryHead) and take their place on the way out.
+// wireHead is the part of the body that go-openai may not write. Its structs leave out a
+// temperature of zero, an empty content and empty arguments, and its validator refuses
+// requests by the name of the model before they are sent, on grounds that do not hold for
+// every server. Those structs stay empty for the library (libraryHead), and a wireHead
+// takes their place on the way out.
 type wireHead struct {
 	Model       string        `json:"model"`
 	Messages    []wireMessage `json:"messages"`
@@ -23,6 +23,7 @@ type wireHead struct {
 // library that begins otherwise makes every request fail, loudly.
 const libraryHead = `{"model":"","messages":null,`
 
+// wireMessage is a Message as it goes over the wire.
 type wireMessage struct {
 	Role       string         `json:"role"`
 	Content    *string        `json:"content"`
@@ -31,12 +32,14 @@ type wireMessage struct {
 	ToolCallID *string        `json:"tool_call_id,omitempty"`
 }
 
+// wireToolCall is a ToolCall as it goes over the wire.
 type wireToolCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"`
 	Function wireFunction `json:"function"`
 }
 
+// wireFunction is the name and the arguments of a wireToolCall.
 type wireFunction struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
@@ -45,7 +48,7 @@ type wireFunction struct {
 // noParameters stands for a function that takes none.
 var noParameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 
-// checkRequest refuses what no server could answer, before anything is sent.
+// checkRequest refuses a request that no server could answer, before anything is sent.
 func (c *Client) checkRequest(r Request) *Error {
 	refuse := func(msg string) *Error { return &Error{Kind: KindRequest, Code: CodeInvalidRequest, msg: msg} }
 	if len(r.Tools) > 0 && c.cfg.SupportsTools != nil && !*c.cfg.SupportsTools {
@@ -77,6 +80,8 @@ func (c *Client) checkRequest(r Request) *Error {
 	return nil
 }
 
+// hasKnownChoice reports whether the request's ToolChoice is one of the API's words or
+// names a tool.
 func hasKnownChoice(r Request) bool {
 	switch r.ToolChoice {
 	case "", "auto", "none", "required":
@@ -90,7 +95,7 @@ func hasKnownChoice(r Request) bool {
 	return false
 }
 
-// buildHead builds our half of the body, without its closing brace.
+// buildHead builds this package's half of the body, without its closing brace.
 func (c *Client) buildHead(r Request) ([]byte, error) {
 	h := wireHead{Model: c.cfg.Model, Messages: make([]wireMessage, 0, len(r.Messages))}
 	if !c.cfg.Reasoning {
@@ -107,6 +112,7 @@ func (c *Client) buildHead(r Request) ([]byte, error) {
 	return b, nil
 }
 
+// newWireMessage returns a message as it goes over the wire.
 func newWireMessage(m *Message) wireMessage {
 	w := wireMessage{Role: m.Role, Content: &m.Content, Name: m.Name}
 	if m.Role == RoleAssistant && m.Content == "" && len(m.ToolCalls) > 0 {
@@ -123,7 +129,7 @@ func newWireMessage(m *Message) wireMessage {
 	return w
 }
 
-// buildTail is the library's half of the request.
+// buildTail builds the library's half of the request.
 func (c *Client) buildTail(r Request) openai.ChatCompletionRequest {
 	req := openai.ChatCompletionRequest{ReasoningEffort: c.cfg.effortToSend()}
 	if c.cfg.LegacyMaxTokens {
@@ -170,7 +176,7 @@ func (c *Client) askForSchema(req *openai.ChatCompletionRequest, s *Schema) {
 	}
 }
 
-// joinHalves puts our half in front of the library's.
+// joinHalves puts this package's half of a body in front of the library's.
 func joinHalves(head, body []byte) ([]byte, bool) {
 	rest, ok := bytes.CutPrefix(body, []byte(libraryHead))
 	if !ok {

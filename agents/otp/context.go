@@ -35,9 +35,9 @@ func (c *Context) Logger() *slog.Logger {
 // messages are dropped.
 func (c *Context) Stop(reason Reason) { c.p.endWithReason(reason) }
 
-// From returns the address of the answer to the Call being handled and promises
-// that somebody will Reply; without From or Reply the caller gets ErrNoReply
-// when Handle returns. For a Send it is not Valid.
+// From returns the address of the answer to the Call being handled, and promises that a
+// Reply will come. Without From or Reply the caller gets ErrNoReply when Handle returns.
+// For a Send it is not Valid.
 func (c *Context) From() From {
 	if c.cur != nil {
 		c.cur.taken = true
@@ -95,12 +95,13 @@ func (c *Context) CancelTimer(ref Ref) bool {
 	return true
 }
 
+// timer is a timer that a process set for itself.
 type timer struct{ stop func() bool }
 
 func (t timer) release() { t.stop() }
 
-// Monitor makes the end of pid a Down message with the returned Ref, exactly
-// once, also when it has ended already.
+// Monitor makes the end of pid a Down message with the returned Ref. The message comes
+// exactly once, also when pid has ended already.
 func (c *Context) Monitor(pid PID) Ref {
 	p, ref := c.p, c.p.sys.nextRef()
 	if !p.holdUntilEnd(ref, &monitor{pid, ref}) {

@@ -27,7 +27,7 @@ const (
 	// LateReturn says that the goroutine of an abandoned child ended after all.
 	LateReturn
 	// TaskCrashed says that a function of Context.Async panicked or ended its
-	// goroutine; the process that began it lives on and gets the TaskResult.
+	// goroutine. The process that began it lives on and gets the TaskResult.
 	TaskCrashed
 )
 

@@ -61,7 +61,7 @@ func (p *proc) killChildren() {
 }
 
 // detachActor takes the actor out of the registry and releases its parent, which would
-// otherwise wait for the actor for ever. The actor ends when its callback does.
+// otherwise wait for ever. The actor ends when its callback does.
 func (p *proc) detachActor() {
 	apid, as := p.actorPID.Load(), p.sys.actors
 	if apid == nil {

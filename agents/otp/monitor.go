@@ -9,8 +9,8 @@ type Down struct {
 	Reason Reason
 }
 
-// Monitor calls fn once with the end of pid, at once if it has ended already.
-// fn runs in another process's goroutine: it must not block. cancel reports
+// Monitor calls fn once with the end of pid, at once if pid has ended already. The call
+// comes from another process's goroutine: fn must not block. Function cancel reports
 // whether it came before the call of fn.
 func Monitor(pid PID, fn func(Down)) (cancel func() bool) {
 	if pid.p == nil {
@@ -37,6 +37,7 @@ func Wait(ctx context.Context, pid PID) (Reason, error) {
 	}
 }
 
+// monitor is what a process holds of a process that it monitors.
 type monitor struct {
 	pid PID
 	ref Ref

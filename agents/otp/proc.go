@@ -38,9 +38,9 @@ const (
 	phaseClosed       // the supervisor knows of the end: monitors and calls are answered at once
 )
 
-// supervisorServer is what the supervisors implement beyond Server: their start and stop
-// end later than the callback that begins them, so that a supervisor is never
-// blocked by a child.
+// supervisorServer is what the supervisors implement beyond Server. Their start and stop
+// end later than the callback that begins them, so that no child ever blocks a
+// supervisor.
 type supervisorServer interface {
 	Server
 	beginStart(p *proc)

@@ -56,8 +56,7 @@ func Crash(err error) Reason { return Reason{Kind: KindCrash, Detail: err} }
 // Failed reports whether a Transient child that ended this way is restarted.
 func (r Reason) Failed() bool { return r.Kind == KindCrash || r.Kind == KindKilled }
 
-// Err returns nil for a normal exit or a shutdown, the error of a crash, and
-// ErrKilled for a killed process.
+// Err returns the error of a crash, ErrKilled for a killed process, and nil otherwise.
 func (r Reason) Err() error {
 	switch r.Kind {
 	case KindNormal, KindShutdown:
@@ -81,8 +80,8 @@ func (r Reason) Stack() (stack string) {
 	return ""
 }
 
-// String returns the kind and the safe part of the detail: the text of runtime
-// errors and of this package's errors, the bare type of anything else.
+// String returns the kind and the safe part of the detail. That is the text of runtime
+// errors and of this package's errors, and the bare type of anything else.
 func (r Reason) String() string {
 	if r.Detail == nil {
 		return r.Kind.String()

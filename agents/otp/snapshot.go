@@ -18,7 +18,7 @@ type ProcessInfo struct {
 	// Since is when this incarnation was made; Restarts counts those before it.
 	Since    time.Time
 	Restarts int
-	// Before is why the incarnation before this one ended, without values; empty
+	// Before is why the incarnation before this one ended, without values. It is empty
 	// for the first, and for one that was restarted with a sibling.
 	Before string
 	// Mailbox is how many messages wait, Tasks how many Async functions and

@@ -119,8 +119,8 @@ func (t *supervisorCore) reportStop(k *child, p *proc) {
 	}
 }
 
-// reportExit reports a child's end by R13: the wanted ends of transient and temporary
-// children are not news, all other ends are.
+// reportExit reports a child's end, as R13 says. The wanted ends of transient and
+// temporary children are not news, all other ends are.
 func (t *supervisorCore) reportExit(k *child, p *proc) {
 	r := p.exitReason()
 	switch {
@@ -153,8 +153,8 @@ func (t *supervisorCore) delayRestart(k *child, d time.Duration) {
 	k.timer = t.p.sys.startTimer(d, func() { t.p.postMessage(msg) })
 }
 
-// requeueRestart retries a failed restart by a message to the supervisor itself, so that
-// requests that wait in the mailbox come first (R6).
+// requeueRestart retries a failed restart by a message to the supervisor itself. Requests
+// that wait in the mailbox come first (R6).
 func (t *supervisorCore) requeueRestart(k *child) {
 	k.state, k.counted = pending, false
 	k.try++
@@ -170,7 +170,7 @@ func (t *supervisorCore) giveUpRestarts() Reason {
 }
 
 // isIgnored reports whether an Init answered ErrIgnore. The Is and Unwrap methods of a
-// child's own error may panic, and the supervisor must survive them.
+// child's own error may panic, which the supervisor must survive.
 func isIgnored(err error) (yes bool) {
 	defer func() { _ = recover() }()
 	return errors.Is(err, ErrIgnore)

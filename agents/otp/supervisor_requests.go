@@ -37,7 +37,7 @@ type ChildInfo struct {
 // Counts is CountChildren's answer. Specs is all children, Active those with a process.
 type Counts struct{ Specs, Active, Supervisors, Workers int }
 
-// StartChild starts a child under sup and returns when its Init has. ctx must
+// StartChild starts a child under sup and returns when its Init has. The context must
 // have a deadline; a child that comes up after the caller gave up is stopped
 // again. A static supervisor refuses an id it has (ErrDuplicate) and keeps the
 // spec of a child it started; a dynamic one refuses more than MaxChildren

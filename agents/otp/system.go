@@ -17,8 +17,8 @@ type SystemOptions struct {
 	// Logger receives events and Proto.Actor's warnings, never a message's
 	// contents. Nil discards them.
 	Logger *slog.Logger
-	// OnEvent is called with every event, in the supervisor's goroutine: it
-	// must not block and may be called by several goroutines at once.
+	// OnEvent is called with every event, in the supervisor's goroutine. It
+	// must not block, and several goroutines may call it at once.
 	OnEvent func(Event)
 	// Now is the clock of restart intensities and events; time.Now when nil.
 	Now func() time.Time
@@ -80,9 +80,9 @@ func (s *System) Start(ctx context.Context, spec ChildSpec) (PID, error) {
 	return StartChild(ctx, PID{s.root}, spec)
 }
 
-// Stop stops the roots in reverse order, awaiting each, then waits for tasks
-// and abandoned goroutines, all until ctx is done: then what is left is killed
-// and counted in an error that matches ErrUnstopped. Later calls return nil.
+// Stop stops the roots in reverse order and waits for tasks and abandoned goroutines,
+// until ctx is done. Each root ends before the next is stopped. What is left then is
+// killed, and counted in an error that matches ErrUnstopped. Later calls return nil.
 func (s *System) Stop(ctx context.Context) error {
 	var err error
 	s.stopped.Do(func() {

@@ -25,13 +25,12 @@ type task struct {
 	stop   atomic.Pointer[func() bool] // the timer's; nil where there is none, or not yet
 }
 
-// Async runs fn in its own goroutine and delivers its end as a TaskResult with
-// the returned Ref (OTP's async_nolink: a panic in fn ends only the task). fn's
-// context is cancelled when the timeout passes, on CancelTask, and when this
-// incarnation stops; then no result comes any more. A timeout of zero means
-// none. If fn ignores its context the result still comes in time, and the
-// goroutine is counted by System.Tasks until it ends. A panic in a goroutine
-// that fn starts itself ends the program.
+// Async runs fn in its own goroutine and delivers its end as a TaskResult with the
+// returned Ref. It is OTP's async_nolink: a panic in fn ends only the task. The context
+// of fn is cancelled when the timeout passes, on CancelTask, and when this incarnation
+// stops; then no result comes any more. A timeout of zero means none. If fn ignores its
+// context the result still comes in time, and System.Tasks counts the goroutine until it
+// ends. A panic in a goroutine that fn starts itself ends the program.
 func (c *Context) Async(timeout time.Duration, fn func(context.Context) (any, error)) Ref {
 	p := c.p
 	ctx, cancel := context.WithCancelCause(context.Background()) // no child of the process's: see endContext
@@ -73,8 +72,8 @@ func (c *Context) CancelTaskFor(ref Ref, cause error) {
 	}
 }
 
-// endFunction ends the task when fn has returned, panicked or called Goexit. endFunction
-// is deferred around fn, so it may recover.
+// endFunction ends the task when fn has returned, panicked or called Goexit. It is
+// deferred around fn, so it may recover.
 func (t *task) endFunction(returned *bool, value *any, err *error) {
 	if !*returned {
 		*value, *err = nil, ErrGoexit

@@ -35,7 +35,7 @@ var unknownModel = apiError{
 	Message: "the model does not exist or you do not have access to it: the script has no such model",
 }
 
-// newStatusError is the error that services send with a status.
+// newStatusError returns the error that services send with a status.
 func newStatusError(status int) apiError {
 	e := apiError{Type: typeRequest, Message: fmt.Sprintf("scripted status %d", status)}
 	switch {
@@ -54,6 +54,7 @@ func sendError(w http.ResponseWriter, status int, e apiError) int {
 	return sendJSON(w, status, map[string]any{"error": e})
 }
 
+// sendJSON sends a value as JSON and returns the status.
 func sendJSON(w http.ResponseWriter, status int, v any) int {
 	b, err := plainjson.Marshal(v)
 	if err != nil {

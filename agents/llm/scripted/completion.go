@@ -12,6 +12,7 @@ type completion struct {
 	Usage   usage    `json:"usage"`
 }
 
+// choice is one choice of a completion.
 type choice struct {
 	Index        int       `json:"index"`
 	Message      spoken    `json:"message"`
@@ -19,6 +20,7 @@ type choice struct {
 	FinishReason string    `json:"finish_reason"`
 }
 
+// spoken is the message of a choice.
 type spoken struct {
 	Role      string       `json:"role"`
 	Content   *string      `json:"content"`
@@ -26,18 +28,20 @@ type spoken struct {
 	ToolCalls []calledTool `json:"tool_calls,omitempty"`
 }
 
+// calledTool is a tool call of a message.
 type calledTool struct {
 	ID       string         `json:"id"`
 	Type     string         `json:"type"`
 	Function calledFunction `json:"function"`
 }
 
+// calledFunction is the name and the arguments of a tool call.
 type calledFunction struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
 }
 
-// encodeAnswer writes an answer down as its request asked for it.
+// encodeAnswer encodes an answer as its request asked for it: one document, or events.
 func (c *completion) encodeAnswer(r *chatRequest) (wireAnswer, error) {
 	if r.Stream {
 		parts, err := c.encodeEvents(r.StreamOptions != nil && r.StreamOptions.IncludeUsage)

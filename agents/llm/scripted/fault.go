@@ -92,7 +92,8 @@ type misdeed struct {
 }
 
 var misdeeds = map[Fault]misdeed{
-	Reset: {instead: (*turn).resetConnection}, Cut: {instead: (*turn).cutConnection}, Hang: {instead: (*turn).hangUntilGone}, Redirect: {instead: (*turn).sendRedirect},
+	Reset: {instead: (*turn).resetConnection}, Cut: {instead: (*turn).cutConnection},
+	Hang: {instead: (*turn).hangUntilGone}, Redirect: {instead: (*turn).sendRedirect},
 
 	RateLimited:     {instead: sendRateLimit},
 	RateLimitedDate: {instead: sendRateLimitDate},
@@ -171,6 +172,8 @@ func (s *Server) FaultWhen(fits func(Received) bool, f Fault) (stop func()) {
 	}
 }
 
+// armFault makes a fault wait for its requests, with next before the faults that are
+// permanent.
 func (s *Server) armFault(a *armed, next bool) {
 	if _, ok := misdeeds[a.f]; !ok {
 		panic("scripted: there is no fault " + string(a.f) + "; see Faults")

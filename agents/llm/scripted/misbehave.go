@@ -19,56 +19,68 @@ const (
 	hugeHeader = 1 << 20
 )
 
+// resetConnection is the fault Reset.
 func (t *turn) resetConnection() int { t.closeConnection(true); return 0 }
 
+// cutConnection is the fault Cut.
 func (t *turn) cutConnection() int { t.closeConnection(false); return 0 }
 
+// hangUntilGone is the fault Hang.
 func (t *turn) hangUntilGone() int { awaitDelay(t.r, 0, true); t.closeConnection(false); return 0 }
 
+// sendRedirect is the fault Redirect.
 func (t *turn) sendRedirect() int {
 	t.w.Header().Set("Location", t.s.url+redirected)
 	t.w.WriteHeader(http.StatusTemporaryRedirect)
 	return http.StatusTemporaryRedirect
 }
 
+// sendRateLimit is the fault RateLimited.
 func sendRateLimit(t *turn) int {
 	seconds := int(math.Ceil(t.s.opts.RetryAfter.Seconds()))
 	return sendTooManyRequests(t, strconv.Itoa(seconds))
 }
 
+// sendRateLimitDate is the fault RateLimitedDate.
 func sendRateLimitDate(t *turn) int {
 	return sendTooManyRequests(t, t.s.opts.Now().Add(t.s.opts.RetryAfter).UTC().Format(http.TimeFormat))
 }
 
+// sendTooManyRequests sends status 429 with a Retry-After.
 func sendTooManyRequests(t *turn, after string) int {
 	t.w.Header().Set("Retry-After", after)
 	return sendError(t.w, http.StatusTooManyRequests,
 		apiError{Type: "requests", Code: "rate_limit_exceeded", Message: "rate limit reached; try again later"})
 }
 
+// failWith returns what sends an error in the services' form.
 func failWith(status int, kind, code, msg string) func(*turn) int {
 	return func(t *turn) int { return sendError(t.w, status, apiError{Type: kind, Code: code, Message: msg}) }
 }
 
+// sendPageWith returns what sends a web page.
 func sendPageWith(status int) func(*turn) int {
 	return func(t *turn) int {
 		t.w.Header().Set("Content-Type", "text/html")
 		t.w.WriteHeader(status)
-		t.writeAndFlush([]byte("<html><head><title>" + http.StatusText(status) + "</title></head><body>{\"decision\":\"approve\"}</body></html>\n"))
+		t.writeAndFlush([]byte("<html><head><title>" + http.StatusText(status) +
+			"</title></head><body>{\"decision\":\"approve\"}</body></html>\n"))
 		return status
 	}
 }
 
+// echoRequest is the fault Echo.
 func (t *turn) echoRequest() int {
 	return sendError(t.w, http.StatusBadRequest,
 		apiError{Type: typeRequest, Code: "invalid_value", Message: "this was not understood: " + string(t.body)})
 }
 
+// sendOtherBody is the fault OtherBody.
 func (t *turn) sendOtherBody() int {
 	return sendJSON(t.w, http.StatusOK, map[string]any{"object": "list", "choices": map[string]any{"decision": "approve"}})
 }
 
-// changeContent changes the content of every choice; without any it is "".
+// changeContent returns what changes the content of every choice; without any it is "".
 func changeContent(f func(string) string) func(*completion) {
 	return func(c *completion) {
 		for i := range c.Choices {
@@ -82,6 +94,7 @@ func changeContent(f func(string) string) func(*completion) {
 	}
 }
 
+// refuseToAnswer puts a refusal in place of every message.
 func refuseToAnswer(c *completion) {
 	words := "I can't help with that."
 	for i := range c.Choices {
@@ -90,12 +103,14 @@ func refuseToAnswer(c *completion) {
 	}
 }
 
+// removeContent puts an empty message in place of every message.
 func removeContent(c *completion) {
 	for i := range c.Choices {
 		c.Choices[i].Message = spoken{Role: "assistant"}
 	}
 }
 
+// halveContent returns what cuts every content in half, for a finish reason.
 func halveContent(finish string) func(*completion) {
 	return func(c *completion) {
 		changeContent(func(s string) string { return string([]rune(s)[:len([]rune(s))/2]) })(c)
@@ -123,8 +138,10 @@ func replaceFirstText(s string) string {
 	return s[:at[0]] + `:"perhaps"` + s[at[1]:]
 }
 
+// firstText finds the first member whose value is a string.
 var firstText = regexp.MustCompile(`:\s*"(\\.|[^"\\])*"`)
 
+// dripBody is the fault Drip.
 func (t *turn) dripBody(a wireAnswer) int {
 	t.writeHead(a.kind)
 	for _, b := range a.joinParts() {
@@ -136,6 +153,7 @@ func (t *turn) dripBody(a wireAnswer) int {
 	return http.StatusOK
 }
 
+// sendFirstHalf sends the first half of the body, with the length of the whole.
 func (t *turn) sendFirstHalf(a wireAnswer) {
 	all := a.joinParts()
 	if a.isStream() {
@@ -147,39 +165,46 @@ func (t *turn) sendFirstHalf(a wireAnswer) {
 	t.writeAndFlush(all[:len(all)/2])
 }
 
+// hangMidBody is the fault HangMidBody.
 func (t *turn) hangMidBody(a wireAnswer) int {
 	t.sendFirstHalf(a)
 	awaitDelay(t.r, 0, true)
 	panic(http.ErrAbortHandler)
 }
 
+// resetMidBody is the fault ResetMidBody.
 func (t *turn) resetMidBody(a wireAnswer) int {
 	t.sendFirstHalf(a)
 	t.closeConnection(true)
 	return http.StatusOK
 }
 
+// shortenBody is the fault ShortBody.
 func (t *turn) shortenBody(a wireAnswer) int {
 	t.sendFirstHalf(a)
 	t.closeConnection(false)
 	return http.StatusOK
 }
 
+// truncateJSON is the fault TruncatedJSON.
 func (t *turn) truncateJSON(a wireAnswer) int {
 	all := a.joinParts()
 	return t.sendAnswer(wireAnswer{a.kind, [][]byte{all[:len(all)/2]}})
 }
 
+// sendWrongType is the fault WrongType.
 func (t *turn) sendWrongType(a wireAnswer) int {
 	return t.sendAnswer(wireAnswer{"text/html; charset=utf-8", a.parts})
 }
 
-// sendInvalidUTF8 puts the byte into the model's name, where no escape is needed.
+// sendInvalidUTF8 is the fault InvalidUTF8. The byte goes into the model's name, where no
+// escape is needed.
 func (t *turn) sendInvalidUTF8(a wireAnswer) int {
 	all := bytes.Replace(a.joinParts(), []byte(`"model":"`), []byte("\"model\":\"\xff"), 1)
 	return t.sendAnswer(wireAnswer{a.kind, [][]byte{all}})
 }
 
+// sendOversized is the fault Oversized.
 func (t *turn) sendOversized(a wireAnswer) int {
 	t.writeHead(a.kind)
 	block := bytes.Repeat([]byte{' '}, 1<<20)
@@ -194,9 +219,9 @@ func (t *turn) sendOversized(a wireAnswer) int {
 	return http.StatusOK
 }
 
-// sendGzipBomb sends gzip whether or not the client asked for it: its own transport
-// may unpack it, and a limit has to hold after that. A file of gzip may have
-// many members, so one MiB is packed once.
+// sendGzipBomb sends gzip whether or not the client asked for it. The client's transport
+// may unpack it, and a limit has to hold after that. A file of gzip may have many
+// members, so one MiB is packed once.
 func (t *turn) sendGzipBomb(a wireAnswer) int {
 	t.w.Header().Set("Content-Encoding", "gzip")
 	t.writeHead(a.kind)
@@ -210,6 +235,7 @@ func (t *turn) sendGzipBomb(a wireAnswer) int {
 	return http.StatusOK
 }
 
+// compressGzip returns the bytes as one member of gzip.
 func compressGzip(b []byte) []byte {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
@@ -218,6 +244,7 @@ func compressGzip(b []byte) []byte {
 	return out.Bytes()
 }
 
+// sendHugeHeaders is the fault HugeHeaders.
 func (t *turn) sendHugeHeaders(a wireAnswer) int {
 	for i := range 16 {
 		t.w.Header().Set(fmt.Sprintf("X-Padding-%d", i), strings.Repeat("x", hugeHeader/16))
@@ -225,6 +252,7 @@ func (t *turn) sendHugeHeaders(a wireAnswer) int {
 	return t.sendAnswer(a)
 }
 
+// sendStreamError is the fault StreamError. The last event of a whole stream is [DONE].
 func (t *turn) sendStreamError(a wireAnswer) int {
 	t.sendAnswer(wireAnswer{a.kind, a.parts[:len(a.parts)/2]})
 	b, err := plainjson.Marshal(map[string]any{
@@ -237,6 +265,7 @@ func (t *turn) sendStreamError(a wireAnswer) int {
 	return http.StatusOK
 }
 
+// sendEndlessStream is the fault StreamEndless.
 func (t *turn) sendEndlessStream(a wireAnswer) int {
 	t.sendAnswer(wireAnswer{a.kind, a.parts[:1]})
 	for !t.isGoneAfter(t.s.opts.Pace) {
@@ -245,17 +274,20 @@ func (t *turn) sendEndlessStream(a wireAnswer) int {
 	return http.StatusOK
 }
 
+// sendMalformedStream is the fault StreamMalformed.
 func (t *turn) sendMalformedStream(a wireAnswer) int {
 	mid := len(a.parts) / 2
 	parts := append(append([][]byte(nil), a.parts[:mid]...), []byte("data: {\"choices\":[{\"delta\":{\"content\":\n\n"))
 	return t.sendAnswer(wireAnswer{a.kind, append(parts, a.parts[mid:]...)})
 }
 
-// sendUnfinishedStream ends with the events that carry something to say.
+// sendUnfinishedStream is the fault StreamNoFinish. It ends after an event that carries
+// something to say.
 func (t *turn) sendUnfinishedStream(a wireAnswer) int {
 	return t.sendAnswer(wireAnswer{a.kind, a.parts[:len(a.parts)/2]})
 }
 
+// sendStreamWithoutDone is the fault StreamNoDone.
 func (t *turn) sendStreamWithoutDone(a wireAnswer) int {
 	return t.sendAnswer(wireAnswer{a.kind, a.parts[:len(a.parts)-1]})
 }

@@ -18,7 +18,7 @@ type Received struct {
 	Stream bool
 	// Format is text, json_object or json_schema; Schema the schema's name.
 	Format, Schema string
-	// Tools are the names of the tools on offer; Choice is auto, none, required,
+	// Tools are the names of the tools on offer. Choice is auto, none, required,
 	// the name of the tool that is forced, or empty.
 	Tools  []string
 	Choice string
@@ -48,7 +48,8 @@ func (s *Server) Received() []Received {
 	return all
 }
 
-// keepRequest stores a request, drops the oldest beyond the limits, and numbers it.
+// keepRequest stores a request, drops the oldest beyond the limits, and numbers the
+// request.
 func (s *Server) keepRequest(r *http.Request, body []byte) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +63,7 @@ func (s *Server) keepRequest(r *http.Request, body []byte) int {
 	return s.number
 }
 
-// noteRequest notes what a request that is kept asks for, and returns it.
+// noteRequest notes what a kept request asks for, and returns it.
 func (s *Server) noteRequest(t *turn, r *chatRequest) Received {
 	got := Received{
 		Number: t.number, Header: t.r.Header, Body: t.body,

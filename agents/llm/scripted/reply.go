@@ -10,6 +10,7 @@ import (
 	"github.com/vedette-dev/vedette/internal/plainjson"
 )
 
+// reply is what a rule sends: an answer, a failure, or nothing.
 type reply struct {
 	Content      *string           `yaml:"content"`
 	Refusal      string            `yaml:"refusal"`
@@ -27,6 +28,7 @@ type reply struct {
 	content, refusal, body *text
 }
 
+// toolReply is one tool call of a reply.
 type toolReply struct {
 	ID        string `yaml:"id"`
 	Name      string `yaml:"name"`
@@ -36,13 +38,15 @@ type toolReply struct {
 	arguments any // a *text that is sent as it is, or a tree with *text leaves
 }
 
+// usage counts tokens, in a script and on the wire.
 type usage struct {
 	Prompt     int `yaml:"prompt_tokens" json:"prompt_tokens"`
 	Completion int `yaml:"completion_tokens" json:"completion_tokens"`
 	Total      int `yaml:"total_tokens" json:"total_tokens"`
 }
 
-// checkReply refuses replies that mix an answer, a failure and silence.
+// checkReply notes as mistakes what contradicts itself: an answer, a failure and silence
+// exclude each other.
 func (r *reply) checkReply(f *mistakes) {
 	answers := r.Content != nil || r.Refusal != "" || len(r.ToolCalls) > 0
 	fails := r.Status != 0 || r.Body != nil || r.ContentType != ""
@@ -109,7 +113,7 @@ func (r *reply) compileTexts(f *mistakes) {
 	}
 }
 
-// isAnswer reports whether a model says something.
+// isAnswer reports whether the reply is an answer of a model and no failure.
 func (r *reply) isAnswer() bool { return r.content != nil || r.Refusal != "" || len(r.ToolCalls) > 0 }
 
 // sendRaw sends the status and body of a reply that is no answer.
@@ -166,8 +170,8 @@ func (r *reply) renderMessage(v *view, number int) (spoken, error) {
 	return msg, nil
 }
 
-// arguments renders what a call sends: a top-level string as it is, anything
-// else as JSON, nothing as an empty object.
+// renderArguments renders the arguments of a call. A top-level string goes as it is,
+// anything else as JSON, nothing as an empty object.
 func (tc *toolReply) renderArguments(v *view) (string, error) {
 	switch a := tc.arguments.(type) {
 	case nil:
@@ -183,8 +187,8 @@ func (tc *toolReply) renderArguments(v *view) (string, error) {
 	return string(b), err
 }
 
-// finishReason is what the script says. The services say stop, too, of a call that
-// the request forced by its name.
+// finishReason returns the script's finish reason, or the one that services send. They
+// say stop, too, of a call that the request forced by its name.
 func (r *reply) finishReason(v *view) string {
 	switch {
 	case r.FinishReason != "":
@@ -197,7 +201,7 @@ func (r *reply) finishReason(v *view) string {
 	return "stop"
 }
 
-// countUsage is what the script says, or a token for every four bytes.
+// countUsage returns the script's usage, or counts a token for every four bytes.
 func (r *reply) countUsage(msg spoken, size int) usage {
 	if r.Usage != nil {
 		u := *r.Usage

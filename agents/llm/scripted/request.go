@@ -49,6 +49,7 @@ type streamOptions struct {
 	IncludeObfuscation *bool `json:"include_obfuscation"`
 }
 
+// message is one message of a request.
 type message struct {
 	Role       string         `json:"role"`
 	Content    jsontext.Value `json:"content"`
@@ -64,6 +65,7 @@ type message struct {
 // saysJSON reports whether the message's text holds the word JSON.
 func (m message) saysJSON() bool { return strings.Contains(strings.ToLower(m.text), "json") }
 
+// toolCall is a tool call of an assistant's message.
 type toolCall struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`
@@ -73,6 +75,7 @@ type toolCall struct {
 	} `json:"function"`
 }
 
+// tool is a tool on offer.
 type tool struct {
 	Type     string `json:"type"`
 	Function *struct {
@@ -83,6 +86,7 @@ type tool struct {
 	} `json:"function"`
 }
 
+// responseFormat is the format that a request asks for.
 type responseFormat struct {
 	Type       string `json:"type"`
 	JSONSchema *struct {
@@ -93,14 +97,15 @@ type responseFormat struct {
 	} `json:"json_schema"`
 }
 
-// badRequest is a request that is answered with status 400 and these words,
-// which name places and rules but repeat nothing of the request. An empty param
-// or code is null on the wire.
+// badRequest is a request that is answered with status 400 and these words. The words
+// name places and rules but repeat nothing of the request. An empty param or code is null
+// on the wire.
 type badRequest struct{ code, param, msg string }
 
 // Error returns the message.
 func (e *badRequest) Error() string { return e.msg }
 
+// newInvalidValue returns the services' error for a value that is not allowed.
 func newInvalidValue(param, format string, args ...any) error {
 	return &badRequest{"invalid_value", param, fmt.Sprintf(format, args...)}
 }
@@ -127,6 +132,7 @@ func parseRequest(body []byte) (*chatRequest, error) {
 	return &r, nil
 }
 
+// checkHead refuses fields beside messages and tools that the services refuse.
 func (r *chatRequest) checkHead() error {
 	switch {
 	case r.Model == "":
@@ -149,8 +155,8 @@ func (r *chatRequest) checkHead() error {
 	return nil
 }
 
-// checkMessages also holds the rule that every tool call is answered before the
-// conversation goes on, and that nothing else is answered.
+// checkMessages checks each message, and that every tool call is answered before the
+// conversation goes on.
 func (r *chatRequest) checkMessages() error {
 	if len(r.Messages) == 0 {
 		return newInvalidValue("messages", "messages is empty")
@@ -182,6 +188,8 @@ func (r *chatRequest) checkMessages() error {
 	return nil
 }
 
+// checkMessage refuses a message that lacks what its role needs or holds what belongs to
+// another role.
 func (m *message) checkMessage(i int) error {
 	if err := m.readText(); err != nil {
 		return newInvalidValue("messages", "messages[%d].content is neither a string nor a list of text parts", i)
@@ -210,7 +218,7 @@ func (m *message) checkMessage(i int) error {
 	return nil
 }
 
-// readText accepts a string, a list of text parts, null and nothing.
+// readText reads the content: a string, a list of text parts, null or nothing.
 func (m *message) readText() error {
 	switch m.Content.Kind() {
 	case '"':
@@ -239,6 +247,8 @@ func (m *message) readText() error {
 	return errors.New("not text")
 }
 
+// checkTools refuses tools that are no functions, or whose names are not usable or not
+// unique.
 func (r *chatRequest) checkTools() error {
 	seen := map[string]bool{}
 	for i, t := range r.Tools {
@@ -262,8 +272,8 @@ func (r *chatRequest) checkTools() error {
 	return r.checkChoice(seen)
 }
 
-// checkParameters wants an object of type object, and a strict one where the
-// tool says strict.
+// checkParameters refuses parameters that are no object of type object, and loose ones
+// where the tool says strict.
 func (t *tool) checkParameters(i int) error {
 	p, param := t.Function.Parameters, fmt.Sprintf("tools[%d].function.parameters", i)
 	if len(p) == 0 {
@@ -281,8 +291,8 @@ func (t *tool) checkParameters(i int) error {
 	return nil
 }
 
-// toolChoiceWord is auto, none, required, or the name of the tool that is forced; empty
-// where nothing was said.
+// toolChoiceWord returns auto, none, required, the name of the tool that is forced, or
+// empty where nothing was said.
 func (r *chatRequest) toolChoiceWord() string {
 	var word string
 	if json.Unmarshal(r.ToolChoice, &word) == nil {
@@ -291,7 +301,7 @@ func (r *chatRequest) toolChoiceWord() string {
 	return r.forcedTool()
 }
 
-// forcedTool is the name of the tool that the answer has to call.
+// forcedTool returns the name of the tool that the answer has to call.
 func (r *chatRequest) forcedTool() string {
 	var one struct {
 		Function struct {
@@ -304,6 +314,8 @@ func (r *chatRequest) forcedTool() string {
 	return one.Function.Name
 }
 
+// checkChoice refuses a tool_choice that is neither a word of the API nor one of the
+// tools.
 func (r *chatRequest) checkChoice(known map[string]bool) error {
 	var word string
 	if json.Unmarshal(r.ToolChoice, &word) == nil {
@@ -324,6 +336,7 @@ func (r *chatRequest) checkChoice(known map[string]bool) error {
 	return nil
 }
 
+// isToolName reports whether a text can name a tool or a schema.
 func isToolName(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
@@ -335,7 +348,7 @@ const (
 	formatSchema = "json_schema"
 )
 
-// answerFormat is the asked-for format of the answer.
+// answerFormat returns the format that the request asks for.
 func (r *chatRequest) answerFormat() string {
 	if r.ResponseFormat == nil {
 		return formatText
@@ -343,8 +356,9 @@ func (r *chatRequest) answerFormat() string {
 	return r.ResponseFormat.Type
 }
 
-// checkFormat accepts text, json_object where a message speaks of JSON, and
-// json_schema, whose schema has to be strict where it says so.
+// checkFormat refuses a response_format that the services refuse. They take json_object
+// only where a message speaks of JSON, and hold a schema to strictness where it says
+// strict.
 func (r *chatRequest) checkFormat() error {
 	f := r.ResponseFormat
 	switch {
@@ -372,8 +386,8 @@ func (r *chatRequest) checkFormat() error {
 	return nil
 }
 
-// checkModel holds what the services refuse for models that reason. The names
-// are theirs, so a script's own names are free.
+// checkModel refuses what the services refuse for models that reason. The names are
+// theirs, so a script's own names are free.
 func (r *chatRequest) checkModel() error {
 	name := strings.ToLower(r.Model[strings.LastIndexByte(r.Model, '/')+1:])
 	reasons := strings.HasPrefix(name, "gpt-5") && !strings.Contains(name, "-chat")

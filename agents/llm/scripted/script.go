@@ -25,6 +25,7 @@ type Script struct {
 	rules  []rule
 }
 
+// rule is one entry of a script: when it answers, how often, and what.
 type rule struct {
 	Name  string `yaml:"name"`
 	When  when   `yaml:"when"`
@@ -75,6 +76,7 @@ type mistakes struct {
 	errs []error
 }
 
+// add notes a mistake at a key.
 func (f *mistakes) add(key, format string, args ...any) {
 	f.errs = append(f.errs, fmt.Errorf("script: %s.%s: %s", f.path, key, fmt.Sprintf(format, args...)))
 }
@@ -101,6 +103,7 @@ func (s *Script) prepareRule(i int) []error {
 	return f.errs
 }
 
+// joinNames returns the names of faults as a list for people.
 func joinNames(all []Fault) string {
 	words := make([]string, len(all))
 	for i, f := range all {

@@ -165,8 +165,8 @@ func (s *Server) Down() {
 	}
 }
 
-// runContained runs f and keeps a panic from taking the process along. A server
-// that is down is noticed by those who ask it.
+// runContained runs f and keeps a panic from taking the process along. A client notices a
+// server that is down.
 func runContained(f func()) {
 	defer func() { _ = recover() }()
 	f()
@@ -178,13 +178,14 @@ func (s *Server) URL() string { return s.url }
 // BaseURL returns the address that a client of chat models is configured with.
 func (s *Server) BaseURL() string { return s.url + "/v1" }
 
-// Close stops the server, ends replies that hang, and returns when the requests
-// under way are answered or two seconds have passed. It may be called often.
+// Close stops the server and ends replies that hang. It returns when the requests under
+// way are answered or two seconds have passed. It may be called often.
 func (s *Server) Close() {
 	s.once.Do(s.shutDown)
 	s.running.Wait()
 }
 
+// shutDown stops the server's requests and waits for them for a bounded time.
 func (s *Server) shutDown() {
 	s.stop()
 	close(s.closed)
@@ -201,6 +202,7 @@ func (s *Server) shutDown() {
 	s.http = nil
 }
 
+// buildRoutes returns the handler of all paths, which checks the key and contains panics.
 func (s *Server) buildRoutes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/v1/chat/completions", s.serveChat)
@@ -232,8 +234,8 @@ func (s *Server) buildRoutes() http.Handler {
 	})
 }
 
-// serveModels lists the models of the script: those it names, or those of its rules;
-// or tells of one.
+// serveModels lists the models of the script (those it names, or those of its rules), or
+// describes one.
 func (s *Server) serveModels(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
 		refuseMethod(w, http.MethodGet)
@@ -261,11 +263,13 @@ func (s *Server) serveModels(w http.ResponseWriter, r *http.Request) {
 	sendJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data})
 }
 
+// refuseMethod refuses a request of another method than the right one.
 func refuseMethod(w http.ResponseWriter, right string) {
 	w.Header().Set("Allow", right)
 	sendError(w, http.StatusMethodNotAllowed, apiError{Type: typeRequest, Code: "method_not_allowed", Message: "use " + right})
 }
 
+// serveChat reads a chat request and answers it.
 func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	s.running.Add(1) // Shutdown doesn't wait for a connection that a fault took over

@@ -27,6 +27,7 @@ type countedChunk struct {
 	Usage *usage `json:"usage"`
 }
 
+// chunkChoice is the choice of a chunk.
 type chunkChoice struct {
 	Index        int       `json:"index"`
 	Delta        delta     `json:"delta"`
@@ -43,6 +44,7 @@ type delta struct {
 	ToolCalls []toolDelta `json:"tool_calls,omitempty"`
 }
 
+// toolDelta is what a chunk adds to a tool call.
 type toolDelta struct {
 	Index    int           `json:"index"`
 	ID       string        `json:"id,omitempty"`
@@ -50,14 +52,15 @@ type toolDelta struct {
 	Function functionDelta `json:"function"`
 }
 
+// functionDelta is what a chunk adds to a function's name or arguments.
 type functionDelta struct {
 	Name      string `json:"name,omitempty"`
 	Arguments string `json:"arguments"`
 }
 
-// encodeEvents turns an answer into the events of a stream: the role, the texts in
-// pieces, each call's name and then its arguments in pieces, the finish reason
-// in an event of its own, the usage if it was asked for, and [DONE].
+// encodeEvents turns an answer into the events of a stream. They are the role, the texts
+// in pieces, each call's name and then its arguments in pieces, the finish reason in an
+// event of its own, the usage if it was asked for, and [DONE].
 func (c *completion) encodeEvents(withUsage bool) ([][]byte, error) {
 	var out [][]byte
 	add := func(choices []chunkChoice, u *usage) error {
@@ -91,6 +94,7 @@ func (c *completion) encodeEvents(withUsage bool) ([][]byte, error) {
 	return append(out, frameEvent([]byte("[DONE]"))), nil
 }
 
+// frameEvent returns data as one event of a stream.
 func frameEvent(b []byte) []byte { return append(append([]byte("data: "), b...), "\n\n"...) }
 
 // null is written as null, where nil is left out.
@@ -99,6 +103,7 @@ type null struct{}
 // MarshalJSON returns null.
 func (null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
+// splitDeltas returns the message as the deltas of a stream.
 func (m *spoken) splitDeltas() []delta {
 	first := delta{Role: m.Role, Content: ""}
 	if m.Content == nil {
@@ -124,7 +129,7 @@ func (m *spoken) splitDeltas() []delta {
 	return out
 }
 
-// cutPieces cuts a text between characters.
+// cutPieces cuts a text into pieces between characters.
 func cutPieces(s string) []string {
 	var out []string
 	for len(s) > pieceSize {
@@ -139,5 +144,3 @@ func cutPieces(s string) []string {
 	}
 	return out
 }
-
-// The faults of streams look at the events: the last is [DONE].

@@ -51,14 +51,14 @@ type schemaNode struct {
 	PatternProperties jsontext.Value `json:"patternProperties"`
 }
 
-// typeName is the type if it is one word, as it must be for the whole schema.
+// typeName returns the type if it is one word, as it must be for the whole schema.
 func (s *schemaNode) typeName() string {
 	var t string
 	_ = json.Unmarshal(s.Type, &t) // a list or nothing is no single type
 	return t
 }
 
-// checkNode returns what is wrong below one place, empty if nothing is. Places are
+// checkNode returns what is wrong at and below one place, empty if nothing is. Places are
 // told by keywords, not by the names of properties.
 func (s *schemaNode) checkNode(at string, depth int, properties *int) string {
 	*properties += len(s.Properties)
@@ -93,6 +93,7 @@ func (s *schemaNode) checkNode(at string, depth int, properties *int) string {
 	return s.checkNodesBelow(at, depth, properties)
 }
 
+// checkNodesBelow returns what is wrong below one place, empty if nothing is.
 func (s *schemaNode) checkNodesBelow(at string, depth int, properties *int) string {
 	for name, p := range s.Properties {
 		if !slices.Contains(s.Required, name) {

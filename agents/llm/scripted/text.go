@@ -24,11 +24,13 @@ type text struct {
 	tmpl *template.Template
 }
 
+// funcs are the functions of templates.
 var funcs = template.FuncMap{"json": func(v any) (string, error) {
 	b, err := plainjson.Marshal(v)
 	return string(b), err
 }}
 
+// compileText returns a text, and its template if it holds "{{".
 func compileText(s string) (*text, error) {
 	if !strings.Contains(s, "{{") {
 		return &text{raw: s}, nil
@@ -40,6 +42,7 @@ func compileText(s string) (*text, error) {
 	return &text{tmpl: t}, nil
 }
 
+// render returns the text for one request.
 func (t *text) render(v *view) (string, error) {
 	if t.tmpl == nil {
 		return t.raw, nil
@@ -54,6 +57,7 @@ func (t *text) render(v *view) (string, error) {
 // limitedBuffer is a buffer that refuses to grow without bound.
 type limitedBuffer struct{ bytes.Buffer }
 
+// Write refuses what would make the buffer longer than maxOutput.
 func (l *limitedBuffer) Write(p []byte) (int, error) {
 	if l.Len()+len(p) > maxOutput {
 		return 0, errors.New("the text is too long")
@@ -101,6 +105,7 @@ func compileTree(v any, nodes *int, depth int) (any, error) {
 	return nil, fmt.Errorf("holds a value of type %T; use JSON's types", v)
 }
 
+// renderTree returns a value with its texts rendered for one request.
 func renderTree(n any, v *view) (any, error) {
 	switch n := n.(type) {
 	case *text:

@@ -16,15 +16,17 @@ type turn struct {
 	body   []byte
 }
 
-// wireAnswer is an answer as it goes over the wire: its content type and its parts,
-// which are one JSON document, or the events of a stream.
+// wireAnswer is an answer as it goes over the wire. Its parts are one JSON document, or
+// the events of a stream.
 type wireAnswer struct {
 	kind  string
 	parts [][]byte
 }
 
+// joinParts returns the whole body.
 func (a wireAnswer) joinParts() []byte { return bytes.Join(a.parts, nil) }
 
+// isStream reports whether the answer goes out as events.
 func (a wireAnswer) isStream() bool { return a.kind == eventStream }
 
 // sendAnswer sends an answer as it should be.
@@ -36,6 +38,7 @@ func (t *turn) sendAnswer(a wireAnswer) int {
 	return http.StatusOK
 }
 
+// writeHead writes the head of a success.
 func (t *turn) writeHead(kind string) {
 	t.w.Header().Set("Content-Type", kind)
 	if kind == eventStream {
@@ -44,7 +47,7 @@ func (t *turn) writeHead(kind string) {
 	t.w.WriteHeader(http.StatusOK)
 }
 
-// writeAndFlush sends at once. That a client went away is its own affair.
+// writeAndFlush sends bytes at once. That a client went away is its own affair.
 func (t *turn) writeAndFlush(p []byte) {
 	_, _ = t.w.Write(p)
 	_ = http.NewResponseController(t.w).Flush()
@@ -55,8 +58,8 @@ func (t *turn) isGoneAfter(d time.Duration) bool {
 	return !awaitDelay(t.r, d, false) || t.r.Context().Err() != nil
 }
 
-// closeConnection takes the connection over and closes it. With reset the client is
-// told so by RST in place of FIN.
+// closeConnection takes the connection over and closes it. With reset the client is told
+// so by RST in place of FIN.
 func (t *turn) closeConnection(reset bool) {
 	conn, _, err := http.NewResponseController(t.w).Hijack()
 	if err != nil {

@@ -32,8 +32,10 @@ type view struct {
 	lastRole string
 }
 
+// result is one tool result and the tool that it came from.
 type result struct{ tool, text string }
 
+// newView returns a request as conditions and templates see it.
 func newView(r *chatRequest) *view {
 	v := &view{Model: r.Model, Turn: 1, request: r, messages: r.Messages}
 	for _, t := range r.Tools {
@@ -83,6 +85,7 @@ func (v *view) ToolOf(name string) (string, error) {
 	return "", errors.New("there is no result of that tool")
 }
 
+// listResults returns the texts of the tool results since the last user message.
 func (v *view) listResults() []string {
 	all := make([]string, 0, len(v.results))
 	for _, r := range v.results {
@@ -101,8 +104,8 @@ func (v *view) describeRequest() string {
 		v.Model, len(v.messages), v.lastRole, v.Turn, v.Results, strings.Join(v.tools[:min(len(v.tools), 20)], " "), schema)
 }
 
-// Extract returns the first group of the first match of a regular expression, or
-// the match if there is no group.
+// Extract returns the first group of the first match of a regular expression. Without a
+// group it is the whole match.
 func (v *view) Extract(expr string) (string, error) {
 	all, err := v.ExtractAll(expr)
 	if err == nil && len(all) == 0 {

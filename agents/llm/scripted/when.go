@@ -6,6 +6,7 @@ import (
 	"strings"
 )
 
+// when is what a request must be like for a rule. A zero field asks for nothing.
 type when struct {
 	Model            string  `yaml:"model"`
 	HasTool          string  `yaml:"has_tool"`
@@ -39,6 +40,7 @@ func (t *texts) UnmarshalYAML(unmarshal func(any) error) error {
 	return unmarshal((*[]string)(t))
 }
 
+// checkConditions notes as mistakes conditions that no request can meet.
 func (w *when) checkConditions(f *mistakes) {
 	if !slices.Contains([]string{"", "system", "developer", "user", "assistant", "tool"}, w.LastRole) {
 		f.add("when.last_role", "is not a role; use system, developer, user, assistant or tool")
@@ -66,6 +68,7 @@ func (w *when) checkConditions(f *mistakes) {
 // isUnconditional reports whether no condition is set.
 func (w *when) isUnconditional() bool { return reflect.ValueOf(*w).IsZero() }
 
+// matchesView reports whether a request meets all conditions.
 func (w *when) matchesView(v *view) bool {
 	return (w.Model == "" || w.Model == v.Model) &&
 		(w.HasTool == "" || slices.Contains(v.tools, w.HasTool)) &&
