@@ -12,8 +12,8 @@ type Backoff struct {
 	Base time.Duration
 	// Cap is Base*64 when zero.
 	Cap time.Duration
-	// Jitter returns a duration in [0, limit]. Nil means random; tests set it.
-	Jitter func(limit time.Duration) time.Duration
+	// jitter returns a duration in [0, limit]. Nil means random; tests set it.
+	jitter func(limit time.Duration) time.Duration
 }
 
 // drawDelay returns the delay of the n-th restart in the period.
@@ -29,8 +29,8 @@ func (b Backoff) drawDelay(nth int) time.Duration {
 	if shift := max(nth-1, 0); shift < 32 && b.Base<<shift > 0 {
 		limit = min(top, b.Base<<shift)
 	}
-	if b.Jitter != nil {
-		return min(max(b.Jitter(limit), 0), limit)
+	if b.jitter != nil {
+		return min(max(b.jitter(limit), 0), limit)
 	}
 	return rand.N(limit + 1)
 }

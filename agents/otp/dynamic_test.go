@@ -43,7 +43,7 @@ func TestR1R6_DynamicIntensity(t *testing.T) {
 func TestR8_DynamicStopsMixedChildren(t *testing.T) {
 	r, free, in := newRig(t), make(chan struct{}), make(chan struct{})
 	sup := r.start(DynamicSupervisorSpec("dyn", DynamicSupervisorOptions{
-		Backoff: Backoff{Base: time.Minute, Jitter: func(l time.Duration) time.Duration { return l }}}))
+		Backoff: Backoff{Base: time.Minute, jitter: func(l time.Duration) time.Duration { return l }}}))
 	brutal := worker("brutal", Permanent)
 	brutal.Shutdown = BrutalKill
 	_, err := StartChild(r.ctx, sup, brutal)

@@ -61,14 +61,14 @@ func TestR1_ClockSetBack(t *testing.T) {
 		crash()
 	}
 	r.clock.Advance(-time.Hour)
-	r.clock.Advance(DefaultPeriod + 1) // counted from the moment it was noticed, which is the next crash
+	r.clock.Advance(defaultPeriod + 1) // counted from the moment it was noticed, which is the next crash
 	in := newIntensity(3, 0)
 	t0 := r.clock.Now()
 	for range 3 {
 		require.True(t, in.grantRestart(t0.Add(time.Hour)))
 	}
 	require.False(t, in.grantRestart(t0)) // they count still
-	require.True(t, in.grantRestart(t0.Add(DefaultPeriod+1)), "and no longer than a period from here")
+	require.True(t, in.grantRestart(t0.Add(defaultPeriod+1)), "and no longer than a period from here")
 	r.children(sup)["a"].PID.Send(boom)
 	require.Equal(t, Shutdown(ErrMaxRestarts), r.ended(sup))
 

@@ -158,7 +158,7 @@ func TestBadSpecs(t *testing.T) {
 func TestSupervisorCrashTakesItsChildren(t *testing.T) {
 	r, free := newRig(t), make(chan struct{})
 	jitter := func(time.Duration) time.Duration { panic("boom") }
-	inner := SupervisorSpec("inner", SupervisorOptions{Backoff: Backoff{Base: 1, Jitter: jitter}, Children: []ChildSpec{
+	inner := SupervisorSpec("inner", SupervisorOptions{Backoff: Backoff{Base: 1, jitter: jitter}, Children: []ChildSpec{
 		worker("a", Permanent), worker("b", Permanent), stuck("deaf", free, Infinity)}})
 	sup := r.start(SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{inner}}))
 	mid := r.children(sup)["inner"].PID
@@ -253,7 +253,7 @@ func TestR4R6_CrashWithinAFailingGroupRestart(t *testing.T) {
 func TestR12_PendingRestartIsNoEnd(t *testing.T) {
 	sig := func(id string) ChildSpec { s := worker(id, Transient); s.Significant = true; return s }
 	r := newRig(t)
-	back := Backoff{Base: time.Minute, Jitter: func(limit time.Duration) time.Duration { return limit }}
+	back := Backoff{Base: time.Minute, jitter: func(limit time.Duration) time.Duration { return limit }}
 	sup := r.start(SupervisorSpec("sup", SupervisorOptions{AutoShutdown: AutoShutdownAll, Backoff: back, Children: []ChildSpec{sig("a"), sig("b")}}))
 	kids := r.children(sup)
 	kids["a"].PID.Send(boom)

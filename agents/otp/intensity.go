@@ -13,12 +13,12 @@ type intensity struct {
 func newIntensity(limit int, period time.Duration) intensity {
 	switch {
 	case limit == 0:
-		limit = DefaultMaxRestarts
+		limit = defaultMaxRestarts
 	case limit < 0:
 		limit = 0
 	}
 	if period <= 0 {
-		period = DefaultPeriod
+		period = defaultPeriod
 	}
 	return intensity{limit: limit, period: period}
 }

@@ -79,9 +79,9 @@ func TestR9_ShutdownDeadline(t *testing.T) {
 			enterStuck(deaf)
 			stopped := make(chan error, 1)
 			go func() { stopped <- TerminateChild(r.ctx, PID{r.root}, sup) }()
-			r.clock.waitArmed(t, DefaultShutdown)
+			r.clock.waitArmed(t, defaultShutdown)
 			require.True(t, sup.Alive())
-			r.clock.Advance(DefaultShutdown)
+			r.clock.Advance(defaultShutdown)
 			require.NoError(t, <-stopped)
 			require.Equal(t, KindKilled, r.ended(deaf).Kind)
 			require.Equal(t, KindKilled, r.await(Abandoned, "deaf").Reason.Kind)
@@ -131,7 +131,7 @@ func TestR9_KilledSupervisorTakesItsSubtree(t *testing.T) {
 
 // terminate_child during a pending restart cancels it.
 func TestR10_TerminateCancelsPendingRestart(t *testing.T) {
-	back := Backoff{Base: time.Minute, Jitter: func(limit time.Duration) time.Duration { return limit }}
+	back := Backoff{Base: time.Minute, jitter: func(limit time.Duration) time.Duration { return limit }}
 	for name, tc := range map[string]ChildSpec{
 		"static":  SupervisorSpec("sup", SupervisorOptions{Backoff: back}),
 		"dynamic": DynamicSupervisorSpec("sup", DynamicSupervisorOptions{Backoff: back}),
@@ -155,7 +155,7 @@ func TestR10_TerminateCancelsPendingRestart(t *testing.T) {
 
 // The n-th restart waits at most base doubled n-1 times, never more than the cap, and then happens.
 func TestBackoff_DelaysAndCaps(t *testing.T) {
-	b := Backoff{Base: 10 * time.Millisecond, Cap: 35 * time.Millisecond, Jitter: func(l time.Duration) time.Duration { return l }}
+	b := Backoff{Base: 10 * time.Millisecond, Cap: 35 * time.Millisecond, jitter: func(l time.Duration) time.Duration { return l }}
 	var got []time.Duration
 	for n := 1; n <= 5; n++ {
 		got = append(got, b.drawDelay(n)/time.Millisecond)
@@ -190,7 +190,7 @@ func TestR11_DuplicatesAndMaxChildren(t *testing.T) {
 	t.Run("max_children in backoff", func(t *testing.T) {
 		r := newRig(t)
 		sup := r.start(DynamicSupervisorSpec("sup", DynamicSupervisorOptions{MaxChildren: 1,
-			Backoff: Backoff{Base: time.Minute, Jitter: func(l time.Duration) time.Duration { return l }}}))
+			Backoff: Backoff{Base: time.Minute, jitter: func(l time.Duration) time.Duration { return l }}}))
 		pid, err := StartChild(r.ctx, sup, worker("w", Transient))
 		require.NoError(t, err)
 		pid.Send(boom)

@@ -48,10 +48,10 @@ const (
 
 // Defaults of ChildSpec and supervisor options.
 const (
-	DefaultShutdown     = 5 * time.Second
-	DefaultStartTimeout = 30 * time.Second
-	DefaultMaxRestarts  = 3
-	DefaultPeriod       = 5 * time.Second
+	defaultShutdown     = 5 * time.Second
+	defaultStartTimeout = 30 * time.Second
+	defaultMaxRestarts  = 3
+	defaultPeriod       = 5 * time.Second
 	maxIDBytes          = 200
 )
 
@@ -112,11 +112,11 @@ func isPrintable(s string) bool {
 }
 
 // shutdownTime returns the time between the request to stop and the kill.
-func (s *ChildSpec) shutdownTime() time.Duration { return s.orDefault(s.Shutdown, DefaultShutdown) }
+func (s *ChildSpec) shutdownTime() time.Duration { return s.orDefault(s.Shutdown, defaultShutdown) }
 
 // startTimeout returns the time that Init has.
 func (s *ChildSpec) startTimeout() time.Duration {
-	return s.orDefault(s.StartTimeout, DefaultStartTimeout)
+	return s.orDefault(s.StartTimeout, defaultStartTimeout)
 }
 
 // orDefault returns d or, where d is zero, the default of the child's type.
