@@ -3,10 +3,8 @@ package otp
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,76 +17,6 @@ func results(out chan any) ChildSpec {
 	return ChildSpec{ID: "server", Restart: Temporary, Start: func() Server {
 		return &fake{handle: func(_ *Context, msg any) { out <- msg }}
 	}}
-}
-
-// An async task reports exactly once: value, error, panic with stack, Goexit, timeout or cancel.
-func TestR15_AsyncResults(t *testing.T) {
-	bad := errors.New("bad")
-	for name, tc := range map[string]struct {
-		fn    func(context.Context) (any, error)
-		check func(t *testing.T, res TaskResult)
-	}{
-		"value": {func(context.Context) (any, error) { return 42, nil },
-			func(t *testing.T, res TaskResult) { require.NoError(t, res.Err); require.Equal(t, 42, res.Value) }},
-		"error": {func(context.Context) (any, error) { return 42, bad },
-			func(t *testing.T, res TaskResult) { require.ErrorIs(t, res.Err, bad); require.Nil(t, res.Value) }},
-		"panic": {func(context.Context) (any, error) { panic("secret") },
-			func(t *testing.T, res TaskResult) {
-				var exit *Exit
-				require.ErrorAs(t, res.Err, &exit)
-				require.Equal(t, "secret", exit.Value)
-				require.Contains(t, exit.Stack(), "TestR15_AsyncResults")
-				require.NotContains(t, res.Err.Error(), "secret")
-			}},
-		"goexit": {func(context.Context) (any, error) { runtime.Goexit(); return nil, nil },
-			func(t *testing.T, res TaskResult) { require.ErrorIs(t, res.Err, ErrGoexit) }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r, out, ref := newRig(t), make(chan any, 10), make(chan Ref, 1)
-			pid := r.start(results(out))
-			pid.Send(func(c *Context) { ref <- c.Async(0, tc.fn) })
-			res := (<-out).(TaskResult)
-			require.Equal(t, <-ref, res.Ref)
-			tc.check(t, res)
-			require.NoError(t, r.tasks.wait(r.ctx))
-			require.True(t, pid.Alive())
-			require.Empty(t, out)
-		})
-	}
-}
-
-// A timeout or a cancel is reported at once, even by a task that ignores its context; it stays counted until it ends.
-func TestR15_TimeoutAndCancel(t *testing.T) {
-	r, out, ref, free := newRig(t), make(chan any, 10), make(chan Ref, 1), make(chan struct{})
-	deaf := func(context.Context) (any, error) { <-free; return "late", nil }
-	pid := r.start(results(out))
-	pid.Send(func(c *Context) { ref <- c.Async(time.Minute, deaf) })
-	<-ref
-	r.clock.Advance(time.Minute)
-	require.ErrorIs(t, (<-out).(TaskResult).Err, ErrTaskTimeout)
-	pid.Send(func(c *Context) { c.CancelTask(c.Async(0, deaf)) })
-	require.ErrorIs(t, (<-out).(TaskResult).Err, ErrTaskCancelled)
-	require.Equal(t, 2, r.Tasks())
-	close(free)
-	require.NoError(t, r.tasks.wait(r.ctx))
-	r.call(pid, func(c *Context) { c.Reply(nil, nil) })
-	require.Empty(t, out)
-}
-
-// Tasks end with their incarnation, and nothing is delivered to the next one.
-func TestR15_TasksEndWithTheIncarnation(t *testing.T) {
-	r, out := newRig(t), make(chan any, 10)
-	spec := results(out)
-	spec.Restart = Permanent
-	sup := r.start(SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{spec}}))
-	r.children(sup)["server"].PID.Send(func(c *Context) {
-		c.Async(0, func(ctx context.Context) (any, error) { <-ctx.Done(); return 1, nil })
-		panic("boom")
-	})
-	again := r.await(ChildRestarted, "server").PID
-	require.NoError(t, r.tasks.wait(r.ctx))
-	r.call(again, func(c *Context) { c.Reply(nil, nil) })
-	require.Empty(t, out)
 }
 
 // Call returns the reply, at once an error for a dead process, and refuses to wait for ever.
@@ -132,7 +60,7 @@ func TestCall(t *testing.T) {
 }
 
 // Every one of many concurrent callers gets its own answer.
-func TestCall_ManyWaiters(t *testing.T) {
+func TestManyCallersGetTheirOwnAnswers(t *testing.T) {
 	r := newRig(t)
 	pid := r.start(ChildSpec{ID: "echo", Start: func() Server {
 		return &fake{handle: func(c *Context, msg any) { c.Reply(msg, nil) }}
@@ -205,7 +133,9 @@ func TestStartChildFromAServer(t *testing.T) {
 	require.Equal(t, r.children(dyn)["w"].PID, rep.Value)
 
 	free := make(chan struct{})
-	slow := ChildSpec{ID: "slow", StartTimeout: Infinity, Start: func() Server { return &fake{init: func(*Context) error { <-free; return nil }} }}
+	slow := ChildSpec{ID: "slow", StartTimeout: Infinity, Start: func() Server {
+		return &fake{init: func(*Context) error { <-free; return nil }}
+	}}
 	pid.Send(func(c *Context) { c.StartChild(dyn, slow, time.Minute) })
 	for r.children(dyn)["slow"].State != "starting" {
 		runtime.Gosched()
@@ -223,60 +153,50 @@ func TestStartChildFromAServer(t *testing.T) {
 	require.ErrorIs(t, (<-out).(Reply).Err, ErrNoDeadline)
 }
 
-// Names lead to the present incarnation, and belong to one process at a time.
-func TestNames(t *testing.T) {
-	r := newRig(t)
-	spec := worker("w", Permanent)
-	spec.Name = "registry"
-	r.start(SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{spec}}))
-	first, ok := r.Whereis("registry")
-	require.True(t, ok)
-	_, err := r.Start(r.ctx, spec)
-	require.ErrorIs(t, err, ErrNameTaken)
-	first.Send(boom)
-	r.await(ChildRestarted, "w")
-	second, ok := r.Whereis("registry")
-	require.True(t, ok)
-	require.NotEqual(t, first, second)
-	require.False(t, first.Alive())
-	require.True(t, strings.HasPrefix(second.String(), "w#"))
+// A request that is open when its server ends is withdrawn: the child it asked for does not stay.
+func TestRequestEndsWithItsServer(t *testing.T) {
+	r, free, in := newRig(t), make(chan struct{}), make(chan PID, 1)
+	dyn, pid := r.start(DynamicSupervisorSpec("dyn", DynamicSupervisorOptions{})), r.start(worker("asker", Temporary))
+	slow := ChildSpec{ID: "slow", Start: func() Server {
+		return &fake{init: func(c *Context) error { in <- c.Self(); <-free; return nil }}
+	}}
+	pid.Send(func(c *Context) { c.StartChild(dyn, slow, time.Minute) })
+	orphan := <-in
+	pid.Send(boom)
+	r.ended(pid)
+	close(free)
+	require.Equal(t, KindShutdown, r.ended(orphan).Kind)
+	require.Empty(t, r.children(dyn))
 }
 
-// Nothing a message, panic value or error carries reaches the log.
-func TestD24_LogsHoldNoContents(t *testing.T) {
+// A server sees its own place, can call others in bounded time, and a panicking event hook harms nobody.
+func TestContextAndHook(t *testing.T) {
 	var buf bytes.Buffer
-	var mu sync.Mutex
-	w := writer(func(b []byte) (int, error) { mu.Lock(); defer mu.Unlock(); return buf.Write(b) })
-	s := NewSystem(SystemOptions{Logger: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))})
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	s := NewSystem(SystemOptions{OnEvent: func(Event) { panic("canary") },
+		Logger: slog.New(slog.NewTextHandler(&buf, nil))})
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	sup, err := s.Start(ctx, SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{{ID: "w", Start: func() Server {
-		return &fake{handle: func(c *Context, msg any) {
-			if err, ok := msg.(error); ok {
-				c.Stop(Crash(err))
-				return
-			}
-			panic(msg)
-		}}
-	}}}}))
+	sup, err := s.Start(ctx, SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{worker("w", Permanent)}}))
 	require.NoError(t, err)
-	for _, msg := range []any{"canary-string", errors.New("canary-error"), struct{ S string }{"canary-struct"}} {
-		kids, err := WhichChildren(ctx, sup)
-		require.NoError(t, err)
-		kids[0].PID.Send(msg)
-		_, err = Wait(ctx, kids[0].PID)
-		require.NoError(t, err)
-		kids[0].PID.Send("canary-dead")
-	}
-	s.actors.Root.Send(s.actors.NewLocalPID("nobody"), "canary-deadletter")
+	other, err := s.Start(ctx, ChildSpec{ID: "echo", Start: func() Server {
+		return &fake{handle: func(c *Context, msg any) { c.Reply(msg, nil) }}
+	}})
+	require.NoError(t, err)
+	kids, err := WhichChildren(ctx, sup)
+	require.NoError(t, err)
+	got, err := Call(ctx, kids[0].PID, func(c *Context) {
+		v, err := c.Call(other, "hi", 10*time.Second)
+		c.Logger().Info("seen")
+		c.Reply([]any{c.Parent(), c.System() == s, v, c.From().Valid()}, err)
+	})
+	require.NoError(t, err)
+	require.Equal(t, []any{sup, true, "hi", true}, got)
+	require.Equal(t, "w", kids[0].PID.ID())
+	s.actors.Logger().Error("runtime trouble", "message", "canary")
+	s.actors.Logger().Info("chatter")
 	require.NoError(t, s.Stop(ctx))
-	mu.Lock()
-	defer mu.Unlock()
-	require.Contains(t, buf.String(), "child crashed")
-	require.Contains(t, buf.String(), "otp.(*fake).Handle")
+	require.Contains(t, buf.String(), "protoactor: runtime trouble")
+	require.Contains(t, buf.String(), "event hook panicked")
 	require.NotContains(t, buf.String(), "canary")
+	require.NotContains(t, buf.String(), "chatter")
 }
-
-type writer func([]byte) (int, error)
-
-func (w writer) Write(b []byte) (int, error) { return w(b) }

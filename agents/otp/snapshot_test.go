@@ -53,7 +53,8 @@ func TestSnapshot(t *testing.T) {
 	many, first, second := top.Children[1], top.Children[2], top.Children[0] // a was started again: it is the youngest
 	require.Equal(t, "many", many.ID)
 	require.Empty(t, many.Children)
-	require.Equal(t, ProcessInfo{ID: "a", Name: "a", State: "idle", Since: began.Add(1), Restarts: 1, Before: "crash (panic: value of type string)"}, first)
+	require.Equal(t, ProcessInfo{ID: "a", Name: "a", State: "idle", Since: began.Add(1), Restarts: 1,
+		Before: "crash (panic: value of type string)"}, first)
 	require.Equal(t, ProcessInfo{ID: "b", Name: "b", State: "busy", Since: began, Mailbox: 2, Tasks: 1}, second)
 	close(hold)
 	require.Equal(t, "pong", r.answer(b))

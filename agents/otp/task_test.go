@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"errors"
+	"runtime"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -77,4 +80,74 @@ func TestTasksWithoutTime(t *testing.T) {
 	}
 	close(passing)
 	<-passed
+}
+
+// An async task reports exactly once: value, error, panic with stack, Goexit, timeout or cancel.
+func TestR15_AsyncResults(t *testing.T) {
+	bad := errors.New("bad")
+	for name, tc := range map[string]struct {
+		fn    func(context.Context) (any, error)
+		check func(t *testing.T, res TaskResult)
+	}{
+		"value": {func(context.Context) (any, error) { return 42, nil },
+			func(t *testing.T, res TaskResult) { require.NoError(t, res.Err); require.Equal(t, 42, res.Value) }},
+		"error": {func(context.Context) (any, error) { return 42, bad },
+			func(t *testing.T, res TaskResult) { require.ErrorIs(t, res.Err, bad); require.Nil(t, res.Value) }},
+		"panic": {func(context.Context) (any, error) { panic("secret") },
+			func(t *testing.T, res TaskResult) {
+				var exit *Exit
+				require.ErrorAs(t, res.Err, &exit)
+				require.Equal(t, "secret", exit.Value)
+				require.Contains(t, exit.Stack(), "TestR15_AsyncResults")
+				require.NotContains(t, res.Err.Error(), "secret")
+			}},
+		"goexit": {func(context.Context) (any, error) { runtime.Goexit(); return nil, nil },
+			func(t *testing.T, res TaskResult) { require.ErrorIs(t, res.Err, ErrGoexit) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, out, ref := newRig(t), make(chan any, 10), make(chan Ref, 1)
+			pid := r.start(results(out))
+			pid.Send(func(c *Context) { ref <- c.Async(0, tc.fn) })
+			res := (<-out).(TaskResult)
+			require.Equal(t, <-ref, res.Ref)
+			tc.check(t, res)
+			require.NoError(t, r.tasks.wait(r.ctx))
+			require.True(t, pid.Alive())
+			require.Empty(t, out)
+		})
+	}
+}
+
+// A timeout or a cancel is reported at once, even by a task that ignores its context; it stays counted until it ends.
+func TestR15_TimeoutAndCancel(t *testing.T) {
+	r, out, ref, free := newRig(t), make(chan any, 10), make(chan Ref, 1), make(chan struct{})
+	deaf := func(context.Context) (any, error) { <-free; return "late", nil }
+	pid := r.start(results(out))
+	pid.Send(func(c *Context) { ref <- c.Async(time.Minute, deaf) })
+	<-ref
+	r.clock.Advance(time.Minute)
+	require.ErrorIs(t, (<-out).(TaskResult).Err, ErrTaskTimeout)
+	pid.Send(func(c *Context) { c.CancelTask(c.Async(0, deaf)) })
+	require.ErrorIs(t, (<-out).(TaskResult).Err, ErrTaskCancelled)
+	require.Equal(t, 2, r.Tasks())
+	close(free)
+	require.NoError(t, r.tasks.wait(r.ctx))
+	r.call(pid, func(c *Context) { c.Reply(nil, nil) })
+	require.Empty(t, out)
+}
+
+// Tasks end with their incarnation, and nothing is delivered to the next one.
+func TestR15_TasksEndWithTheIncarnation(t *testing.T) {
+	r, out := newRig(t), make(chan any, 10)
+	spec := results(out)
+	spec.Restart = Permanent
+	sup := r.start(SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{spec}}))
+	r.children(sup)["server"].PID.Send(func(c *Context) {
+		c.Async(0, func(ctx context.Context) (any, error) { <-ctx.Done(); return 1, nil })
+		panic("boom")
+	})
+	again := r.await(ChildRestarted, "server").PID
+	require.NoError(t, r.tasks.wait(r.ctx))
+	r.call(again, func(c *Context) { c.Reply(nil, nil) })
+	require.Empty(t, out)
 }
