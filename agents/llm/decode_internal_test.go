@@ -17,8 +17,10 @@ import (
 )
 
 // plain is a whole answer as the largest server of them sends it.
-const plain = `{"id":"chatcmpl-9fZ0c1","object":"chat.completion","created":1764000000,"model":"gpt-5-mini-2025-08-07","choices":[{"index":0,` +
-	`"message":{"role":"assistant","content":"{\"decision\":\"approve\",\"reason\":\"The user asked for exactly this.\"}","refusal":null,"annotations":[]},` +
+const plain = `{"id":"chatcmpl-9fZ0c1","object":"chat.completion","created":1764000000,"model":"gpt-5-mini-2025-08-07",` +
+	`"choices":[{"index":0,` +
+	`"message":{"role":"assistant","content":"{\"decision\":\"approve\",\"reason\":\"The user asked for exactly this.\"}","refusal":null,` +
+	`"annotations":[]},` +
 	`"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":512,"completion_tokens":31,"total_tokens":543,` +
 	`"prompt_tokens_details":{"cached_tokens":384,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0}},` +
 	`"service_tier":"default","system_fingerprint":"fp_44709d6fcb"}`
@@ -107,8 +109,10 @@ func (o open) with(body, name, value string) string {
 // others are names of the API in other letters that encoding/json takes for them.
 var others = func() []string {
 	var out []string
-	for _, name := range []string{"id", "model", "choices", "usage", "error", "index", "finish_reason", "message", "role", "content", "refusal",
-		"tool_calls", "function_call", "type", "text", "function", "name", "arguments", "prompt_tokens", "completion_tokens", "total_tokens", "code"} {
+	for _, name := range []string{"id", "model", "choices", "usage", "error", "index", "finish_reason", "message", "role", "content",
+		"refusal",
+		"tool_calls", "function_call", "type", "text", "function", "name", "arguments", "prompt_tokens", "completion_tokens", "total_tokens",
+		"code"} {
 		out = append(out, strings.ToUpper(name), strings.ToUpper(name[:1])+name[1:])
 		for _, fold := range []string{strings.Replace(name, "s", "ſ", 1), strings.Replace(name, "k", "\u212a", 1)} {
 			if fold != name {
@@ -132,7 +136,8 @@ func oracle(t *testing.T, body string) Response {
 	m := first["message"].(map[string]any)
 	require.Contains(t, []any{nil, "assistant"}, m["role"])
 	require.Nil(t, m["function_call"])
-	r := Response{ID: str(doc["id"]), Model: str(doc["model"]), Choices: len(list), FinishReason: str(first["finish_reason"]), Refusal: str(m["refusal"])}
+	r := Response{ID: str(doc["id"]), Model: str(doc["model"]), Choices: len(list), FinishReason: str(first["finish_reason"]),
+		Refusal: str(m["refusal"])}
 	if parts, ok := m["content"].([]any); ok {
 		for _, p := range parts {
 			switch p := p.(map[string]any); p["type"] {
@@ -170,8 +175,10 @@ func str(v any) string {
 func FuzzDecode(f *testing.F) {
 	for i, body := range []string{
 		plain,
-		`{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"type":"reasoning","text":"b"},{"type":"refusal","refusal":"c"}]},"finish_reason":"length"}]}`,
-		`{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{"}},{"function":{"name":"\u0000"}}]}},{}]}`,
+		`{"choices":[{"message":{"content":[{"type":"text","text":"a"},{"type":"reasoning","text":"b"},{"type":"refusal","refusal":"c"}]},` +
+			`"finish_reason":"length"}]}`,
+		`{"choices":[{"index":0,"message":{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f",` +
+			`"arguments":"{"}},{"function":{"name":"\u0000"}}]}},{}]}`,
 		`{"choices":[{"error":{"code":"server_error"},"message":{"content":"a"}}],"usage":{"total_tokens":1e400}}`,
 		`{"choices":[{"message":{"content":"a","refusal":"b"}}],"usage":null,"x":{"a":1,"a":[]}}`,
 		"null", `{"choices":[]}`, `{"choices":[{}]}`, `[`, `{"choices":[{"message":{"content":"a","content":"b"}}]}`,
@@ -214,7 +221,8 @@ func FuzzDecode(f *testing.F) {
 // unmoved asserts that a name in other letters changes nothing, whatever stands there.
 func unmoved(t *testing.T, body string, o open, fold string) {
 	got, e := decodeAnswer([]byte(body), nil)
-	for _, poison := range []string{`"no"`, `null`, `[{"message":{"content":"no"},"type":"text","text":"no"}]`, `{"code":"no","content":"no"}`} {
+	for _, poison := range []string{`"no"`, `null`, `[{"message":{"content":"no"},"type":"text","text":"no"}]`,
+		`{"code":"no","content":"no"}`} {
 		again, fault := decodeAnswer([]byte(o.with(body, fold, poison)), nil)
 		require.Equal(t, got, again, "%s at %q", fold, o.path)
 		require.Equal(t, e, fault, "%s at %q", fold, o.path)

@@ -32,10 +32,13 @@ const (
 		"service_tier":"default","x_groq":{"id":"r","usage":{"total_tokens":9}},"timings":{"prompt_n":1,"predicted_ms":7.25},
 		"__verbose":{"content":"no","a":1,"a":2,"stop":[["x"]]},"prompt_filter_results":[{"prompt_index":0}],"prompt_logprobs":null,
 		"choices":[{"index":0,"logprobs":{"content":[{"token":"hi","logprob":-0.1,"bytes":[104,105],"top_logprobs":[]}]},
-			"finish_reason":"stop","native_finish_reason":"STOP","stop_reason":null,"matched_stop":1,"content_filter_results":{"hate":{"filtered":false}},
-			"message":{"role":"assistant","content":"hi","refusal":null,"reasoning":"no","reasoning_content":"no","reasoning_details":[{"type":"reasoning.text","text":"no"}],
+			"finish_reason":"stop","native_finish_reason":"STOP","stop_reason":null,"matched_stop":1,` +
+		`"content_filter_results":{"hate":{"filtered":false}},
+			"message":{"role":"assistant","content":"hi","refusal":null,"reasoning":"no","reasoning_content":"no",` +
+		`"reasoning_details":[{"type":"reasoning.text","text":"no"}],
 				"annotations":[{"type":"url_citation"}],"audio":null,"tool_calls":null,"function_call":null,"prefix":false}}],
-		"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7,"queue_time":0.01,"cost":0.2,"prompt_tokens_details":{"cached_tokens":1},"completion_tokens_details":null},
+		"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7,"queue_time":0.01,"cost":0.2,` +
+		`"prompt_tokens_details":{"cached_tokens":1},"completion_tokens_details":null},
 		"error":null,"suggest":"\ud83d\ude00"}`
 )
 
@@ -46,13 +49,16 @@ func TestAnswersOfServers(t *testing.T) {
 		name, body string
 		want       llm.Response
 	}{
-		{"added fields", added, llm.Response{ID: "g-1", Model: "m", Choices: 1, Content: "hi", FinishReason: "stop", Usage: llm.Usage{Prompt: 3, Completion: 4, Total: 7}}},
-		{"nulls", `{"id":null,"model":null,"usage":null,"error":null,"choices":[{"index":null,"error":null,"finish_reason":null,"message":{"role":null,"content":"hi","refusal":null,"tool_calls":null,"function_call":null}}]}`,
+		{"added fields", added, llm.Response{ID: "g-1", Model: "m", Choices: 1, Content: "hi", FinishReason: "stop",
+			Usage: llm.Usage{Prompt: 3, Completion: 4, Total: 7}}},
+		{"nulls", `{"id":null,"model":null,"usage":null,"error":null,"choices":[{"index":null,"error":null,"finish_reason":null,` +
+			`"message":{"role":null,"content":"hi","refusal":null,"tool_calls":null,"function_call":null}}]}`,
 			llm.Response{Choices: 1, Content: "hi"}},
 		{"nothing that may be left out", `{"choices":[{"message":{"content":"hi"}}]}`, llm.Response{Choices: 1, Content: "hi"}},
 		{"names in escapes", `{"\u0063hoices":[{"m\u0065ssage":{"content":"hi"}}]}`, llm.Response{Choices: 1, Content: "hi"}},
 		{"parts", choice(`"content":[{"type":"text","text":"a"},{"text":"b","type":"text","annotations":[]}]`), said("ab")},
-		{"parts with reasoning", choice(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"no"}]},{"type":"reasoning","text":["no"]},{"type":"text","text":"hi"}]`), said("hi")},
+		{"parts with reasoning", choice(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"no"}]},{"type":"reasoning",` +
+			`"text":["no"]},{"type":"text","text":"hi"}]`), said("hi")},
 		{"an empty refusal", choice(usual + `,"refusal":""`), said("hi")},
 		{"a refusal in a part", choice(`"content":[{"type":"text","text":"hi"},{"type":"refusal","refusal":"no"}]`),
 			llm.Response{Choices: 1, Content: "hi", Refusal: "no", FinishReason: "stop"}},
@@ -61,13 +67,17 @@ func TestAnswersOfServers(t *testing.T) {
 		{"a call", choice(`"content":null,` + called), llm.Response{Choices: 1, ToolCalls: []llm.ToolCall{call}, FinishReason: "stop"}},
 		{"a call without a type, an id or arguments", choice(`"tool_calls":[{"index":0,"function":{"name":"f","arguments":null}}]`),
 			llm.Response{Choices: 1, ToolCalls: []llm.ToolCall{{Name: "f"}}, FinishReason: "stop"}},
-		{"choices beside the first", `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"},{"index":1,"message":{"content":"no"},"finish_reason":"length"},7]}`,
+		{"choices beside the first", `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"},{"index":1,` +
+			`"message":{"content":"no"},"finish_reason":"length"},7]}`,
 			llm.Response{Choices: 3, Content: "hi", FinishReason: "stop"}},
-		{"a duplicate where nothing is read", `{"x":{"a":1,"a":2},"choices":[{"message":{"content":"hi"},"logprobs":{"a":1,"a":2}}]}`, llm.Response{Choices: 1, Content: "hi"}},
-		{"usage that is absurd", `{"choices":[{"message":{"content":"hi"}}],"usage":{"prompt_tokens":1e400,"completion_tokens":-1e400,"total_tokens":7.9}}`,
+		{"a duplicate where nothing is read", `{"x":{"a":1,"a":2},"choices":[{"message":{"content":"hi"},"logprobs":{"a":1,"a":2}}]}`,
+			llm.Response{Choices: 1, Content: "hi"}},
+		{"usage that is absurd", `{"choices":[{"message":{"content":"hi"}}],"usage":{"prompt_tokens":1e400,"completion_tokens":-1e400,` +
+			`"total_tokens":7.9}}`,
 			llm.Response{Choices: 1, Content: "hi", Usage: llm.Usage{Prompt: 1 << 30, Total: 7}}},
 		{"sixty-four names", `{"choices":[{"message":{"content":"hi"}}],` + members(63) + `}`, llm.Response{Choices: 1, Content: "hi"}},
-		{"nested to the limit", `{"choices":[{"message":{"content":"hi"}}],"x":` + strings.Repeat("[", 127) + strings.Repeat("]", 127) + `}`, llm.Response{Choices: 1, Content: "hi"}},
+		{"nested to the limit", `{"choices":[{"message":{"content":"hi"}}],"x":` + strings.Repeat("[", 127) + strings.Repeat("]", 127) + `}`,
+			llm.Response{Choices: 1, Content: "hi"}},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -103,16 +113,21 @@ func TestNamesInOtherLetters(t *testing.T) {
 		{"choices with a long s", `{"choices":[` + yes + `],"choiceſ":[` + no + `]}`, said("hi"), ""},
 		{"choices in capitals", `{"CHOICES":[` + no + `],"choices":[` + yes + `],"Choices":[]}`, said("hi"), ""},
 		{"choices in capitals alone", `{"Choices":[` + yes + `]}`, llm.Response{}, llm.CodeNoChoices},
-		{"message with a long s", `{"choices":[{"index":0,"finish_reason":"stop","message":{"content":"hi"},"meſsage":{"content":"no"}}]}`, said("hi"), ""},
+		{"message with a long s", `{"choices":[{"index":0,"finish_reason":"stop","message":{"content":"hi"},"meſsage":{"content":"no"}}]}`,
+			said("hi"), ""},
 		{"content in capitals", choice(usual + `,"CONTENT":"no"`), said("hi"), ""},
 		{"content in capitals alone", choice(`"CONTENT":"no"`), llm.Response{Choices: 1, FinishReason: "stop"}, llm.CodeEmpty},
-		{"a field of the library", choice(`"content":"","MultiContent":[{"type":"text","text":"no"}]`), llm.Response{Choices: 1, FinishReason: "stop"}, llm.CodeEmpty},
+		{"a field of the library", choice(`"content":"","MultiContent":[{"type":"text","text":"no"}]`),
+			llm.Response{Choices: 1, FinishReason: "stop"}, llm.CodeEmpty},
 		{"content in two fields", choice(usual + `,"multicontent":[{"type":"text","text":"no"}]`), said("hi"), ""},
-		{"finish_reason with a long s", `{"choices":[{"finish_reason":"length","finiſh_reason":"stop","message":{"content":"hi"}}]}`, llm.Response{Choices: 1, Content: "hi", FinishReason: "length"}, ""},
-		{"finish_reason in capitals", `{"choices":[{"finish_reason":"stop","Finish_Reason":"length","message":{"content":"hi"}}]}`, said("hi"), ""},
+		{"finish_reason with a long s", `{"choices":[{"finish_reason":"length","finiſh_reason":"stop","message":{"content":"hi"}}]}`,
+			llm.Response{Choices: 1, Content: "hi", FinishReason: "length"}, ""},
+		{"finish_reason in capitals", `{"choices":[{"finish_reason":"stop","Finish_Reason":"length","message":{"content":"hi"}}]}`, said("hi"),
+			""},
 		{"refusal hidden", choice(usual + `,"refusal":"no","refuſal":""`), refusal, ""},
 		{"calls hidden", choice(usual + `,` + called + `,"tool_callſ":[]`), call, ""},
-		{"arguments hidden", choice(usual + `,"tool_calls":[{"id":"1","function":{"name":"f","arguments":"{}","argumentſ":"no"},"ID":"2"}]`), call, ""},
+		{"arguments hidden", choice(usual + `,"tool_calls":[{"id":"1","function":{"name":"f","arguments":"{}","argumentſ":"no"},"ID":"2"}]`),
+			call, ""},
 		{"error in capitals", `{"Error":{"code":"server_error"},"choices":[` + yes + `]}`, said("hi"), ""},
 		{"usage with a Kelvin sign", `{"choices":[` + yes + `],"usage":{"total_toKens":5,"uſage":1}}`, said("hi"), ""},
 	}
@@ -192,7 +207,8 @@ func TestNoAnswers(t *testing.T) {
 		{"a byte order mark", "\ufeff" + fine, notJSON},
 		{"half a surrogate pair", choice(`"content":"canary\ud800"`), notJSON},
 		{"sixty-five names", `{"choices":[{"message":{"content":"canary"}}],` + members(64) + `}`, shape},
-		{"nested too deeply", `{"choices":[{"message":{"content":"canary"}}],"x":` + strings.Repeat("[", 128) + strings.Repeat("]", 128) + `}`, shape},
+		{"nested too deeply", `{"choices":[{"message":{"content":"canary"}}],"x":` + strings.Repeat("[", 128) + strings.Repeat("]", 128) + `}`,
+			shape},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -234,7 +250,8 @@ func TestTooLate(t *testing.T) {
 				if row.ctx == ctx {
 					cancel()
 				}
-				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: late{strings.NewReader(fine), r.Context()}, ContentLength: -1, Request: r}, nil
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: late{strings.NewReader(fine), r.Context()}, ContentLength: -1,
+					Request: r}, nil
 			})}
 			c, err := llm.New(llm.Config{Name: "fast", Model: "m", BaseURL: "http://localhost/v1", Timeout: 50 * time.Millisecond}, hc)
 			require.NoError(t, err)

@@ -51,14 +51,16 @@ func fits(key string) string {
 func TestWhatIsKeptOfAFailedAnswer(t *testing.T) {
 	const usage = `"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}`
 	for _, body := range []string{`{"choices":[],` + usage + `}`, `{"choices":[{"message":{},"finish_reason":"length"}],` + usage + `}`,
-		`{"error":{},"choices":[{"message":{"content":"canary","refusal":"canary","tool_calls":[{"id":"1","function":{"name":"f","arguments":"canary"}}]}}],` + usage + `}`} {
+		`{"error":{},"choices":[{"message":{"content":"canary","refusal":"canary","tool_calls":[{"id":"1","function":{"name":"f",` +
+			`"arguments":"canary"}}]}}],` + usage + `}`} {
 		resp, err := client(t, serve(t, answer(body)).URL, nil).Chat(t.Context(), ask("hi"))
 		require.Error(t, err)
 		require.Equal(t, llm.Usage{Prompt: 3, Completion: 4, Total: 7}, resp.Usage)
 		require.Empty(t, resp.Content+resp.Refusal)
 		require.Empty(t, resp.ToolCalls)
 	}
-	for _, body := range []string{`{"choices":[{"message":{"content":"x"},"error":null}]}`, `{"error":null,"choices":[{"message":{"content":"x"}}]}`,
+	for _, body := range []string{`{"choices":[{"message":{"content":"x"},"error":null}]}`,
+		`{"error":null,"choices":[{"message":{"content":"x"}}]}`,
 		`{"choices":[{"message":{"content":"\"error\""}}]}`} {
 		_, err := client(t, serve(t, answer(body)).URL, nil).Chat(t.Context(), ask("hi"))
 		require.NoError(t, err, body)
@@ -67,7 +69,8 @@ func TestWhatIsKeptOfAFailedAnswer(t *testing.T) {
 
 // Which statuses are a success, a redirect, a refusal.
 func TestStatusesAtTheirEdges(t *testing.T) {
-	for code, want := range map[int]llm.Kind{200: "", 201: "", 299: "", 300: llm.KindRequest, 399: llm.KindRequest, 400: llm.KindRequest, 499: llm.KindRequest, 500: llm.KindServer, 599: llm.KindServer} {
+	for code, want := range map[int]llm.Kind{200: "", 201: "", 299: "", 300: llm.KindRequest, 399: llm.KindRequest, 400: llm.KindRequest,
+		499: llm.KindRequest, 500: llm.KindServer, 599: llm.KindServer} {
 		_, err := client(t, serve(t, status(code, fine)).URL, nil).Chat(t.Context(), ask("hi"))
 		if want == "" {
 			require.NoError(t, err, code)
@@ -95,8 +98,10 @@ func TestToolsThatFit(t *testing.T) {
 		{func(c *llm.Config) { c.SupportsTools = ptr(false) }, func(r *llm.Request) { r.Tools = two }, "the model is configured without tools"},
 		{func(c *llm.Config) { c.SupportsTools = ptr(false) }, func(*llm.Request) {}, ""},
 		{func(c *llm.Config) { c.Schemaless = llm.ViaJSONObject }, func(r *llm.Request) { r.Tools, r.Schema = two, verdict }, ""},
-		{func(c *llm.Config) { c.Schemaless = llm.ViaTool }, func(r *llm.Request) { r.Tools, r.Schema = two, verdict }, "answers a schema by a tool call"},
-		{func(c *llm.Config) { c.Schemaless = llm.ViaTool }, func(r *llm.Request) { r.ToolChoice, r.Schema = "auto", verdict }, "answers a schema by a tool call"},
+		{func(c *llm.Config) { c.Schemaless = llm.ViaTool }, func(r *llm.Request) { r.Tools, r.Schema = two, verdict },
+			"answers a schema by a tool call"},
+		{func(c *llm.Config) { c.Schemaless = llm.ViaTool }, func(r *llm.Request) { r.ToolChoice, r.Schema = "auto", verdict },
+			"answers a schema by a tool call"},
 	} {
 		r := ask("hi")
 		tc.change(&r)
@@ -115,12 +120,14 @@ func TestMessagesWithoutText(t *testing.T) {
 	s := serve(t, answer(fine))
 	call := []llm.ToolCall{{ID: "1", Name: "f", Arguments: "{}"}}
 	_, err := client(t, s.URL, nil).Chat(t.Context(), llm.Request{Messages: []llm.Message{
-		{Role: llm.RoleUser}, {Role: llm.RoleAssistant}, {Role: llm.RoleAssistant, ToolCalls: call}, {Role: llm.RoleAssistant, Content: "x", ToolCalls: call},
+		{Role: llm.RoleUser}, {Role: llm.RoleAssistant}, {Role: llm.RoleAssistant, ToolCalls: call},
+		{Role: llm.RoleAssistant, Content: "x", ToolCalls: call},
 		{Role: llm.RoleTool, ToolCallID: "1"},
 	}})
 	require.NoError(t, err)
 	const called = `"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]`
-	require.Contains(t, s.received()[0], `"messages":[{"role":"user","content":""},{"role":"assistant","content":""},{"role":"assistant","content":null,`+called+
+	require.Contains(t, s.received()[0], `"messages":[{"role":"user","content":""},{"role":"assistant","content":""},{"role":"assistant",`+
+		`"content":null,`+called+
 		`},{"role":"assistant","content":"x",`+called+`},{"role":"tool","content":"","tool_call_id":"1"}]`)
 }
 
@@ -128,7 +135,8 @@ func TestMessagesWithoutText(t *testing.T) {
 type keeper struct{ bodies, idle int }
 
 func (k *keeper) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: shut{strings.NewReader(fine), k}}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: shut{strings.NewReader(fine), k}}, nil
 }
 
 func (k *keeper) CloseIdleConnections() { k.idle++ }

@@ -70,22 +70,36 @@ func TestErrorKinds(t *testing.T) {
 		want   llm.Error
 	}{
 		{"401", status(401, canaryError), nil, llm.Error{Kind: llm.KindAuth, Status: 401, Code: llm.CodeOther}},
-		{"403 with a known code", status(403, `{"error":{"code":"invalid_api_key"}}`), nil, llm.Error{Kind: llm.KindAuth, Status: 403, Code: "invalid_api_key"}},
-		{"429 with seconds", status(429, canaryError, "Retry-After", "7"), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: 7 * time.Second, Code: llm.CodeOther}},
-		{"429 with milliseconds", status(429, `{}`, "Retry-After", "7", "Retry-After-Ms", "250"), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: 250 * time.Millisecond}},
+		{"403 with a known code", status(403, `{"error":{"code":"invalid_api_key"}}`), nil,
+			llm.Error{Kind: llm.KindAuth, Status: 403, Code: "invalid_api_key"}},
+		{"429 with seconds", status(429, canaryError, "Retry-After", "7"), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: 7 * time.Second, Code: llm.CodeOther}},
+		{"429 with milliseconds", status(429, `{}`, "Retry-After", "7", "Retry-After-Ms", "250"), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: 250 * time.Millisecond}},
 		{"429 without a header", status(429, `canary`), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429}},
-		{"429 that asks for a year", status(429, `{}`, "Retry-After", "31536000"), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: time.Hour}},
-		{"429 with a date in the past", status(429, `{}`, "Retry-After", "Mon, 02 Jan 2006 15:04:05 GMT"), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429}},
-		{"429 with a date", status(429, `{}`, "Retry-After", "Mon, 02 Jan 2096 15:04:05 GMT"), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: time.Hour}},
+		{"429 that asks for a year", status(429, `{}`, "Retry-After", "31536000"), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: time.Hour}},
+		{"429 with a date in the past", status(429, `{}`, "Retry-After", "Mon, 02 Jan 2006 15:04:05 GMT"), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429}},
+		{"429 with a date", status(429, `{}`, "Retry-After", "Mon, 02 Jan 2096 15:04:05 GMT"), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: time.Hour}},
 		{"429 with rubbish", status(429, `{}`, "Retry-After", "-5"), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429}},
-		{"429 with a code that is cut off", status(429, `{"error":{"code":"insufficient_quota"}`), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429}},
-		{"429 with a code twice", status(429, `{"error":{"code":"insufficient_quota","code":null}}`), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429}},
-		{"429 with a code in other letters", status(429, `{"Error":{"code":"insufficient_quota"},"error":{"Code":"insufficient_quota"}}`), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429}},
+		{"429 with a code that is cut off", status(429, `{"error":{"code":"insufficient_quota"}`), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429}},
+		{"429 with a code twice", status(429, `{"error":{"code":"insufficient_quota","code":null}}`), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429}},
+		{"429 with a code in other letters", status(429, `{"Error":{"code":"insufficient_quota"},"error":{"Code":"insufficient_quota"}}`), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429}},
 		{"500", status(500, canaryError), nil, llm.Error{Kind: llm.KindServer, Status: 500, Code: llm.CodeOther}},
-		{"503 in HTML with Retry-After", status(503, "<html>canary", "Content-Type", "text/html", "Retry-After", "2"), nil, llm.Error{Kind: llm.KindServer, Status: 503, RetryAfter: 2 * time.Second}},
-		{"400 too long a context, as llama.cpp's server says it", status(400, `{"error":{"code":400,"message":"canary (15031 tokens)","type":"exceed_context_size_error","n_prompt_tokens":15031,"n_ctx":8192}}`), nil, llm.Error{Kind: llm.KindRequest, Status: 400, Code: "context_length_exceeded"}},
-		{"400 too long a context", status(400, `{"error":{"message":"canary","code":"context_length_exceeded"}}`), nil, llm.Error{Kind: llm.KindRequest, Status: 400, Code: "context_length_exceeded"}},
-		{"400 with the code as a number", status(400, `{"error":{"message":["canary"],"type":"invalid_request_error","code":400}}`), nil, llm.Error{Kind: llm.KindRequest, Status: 400, Code: "invalid_request_error"}},
+		{"503 in HTML with Retry-After", status(503, "<html>canary", "Content-Type", "text/html", "Retry-After", "2"), nil,
+			llm.Error{Kind: llm.KindServer, Status: 503, RetryAfter: 2 * time.Second}},
+		{"400 too long a context, as llama.cpp's server says it",
+			status(400, `{"error":{"code":400,"message":"canary (15031 tokens)","type":"exceed_context_size_error","n_prompt_tokens":15031,`+
+				`"n_ctx":8192}}`), nil, llm.Error{Kind: llm.KindRequest, Status: 400, Code: "context_length_exceeded"}},
+		{"400 too long a context", status(400, `{"error":{"message":"canary","code":"context_length_exceeded"}}`), nil,
+			llm.Error{Kind: llm.KindRequest, Status: 400, Code: "context_length_exceeded"}},
+		{"400 with the code as a number", status(400, `{"error":{"message":["canary"],"type":"invalid_request_error","code":400}}`), nil,
+			llm.Error{Kind: llm.KindRequest, Status: 400, Code: "invalid_request_error"}},
 		{"404", status(404, "canary"), nil, llm.Error{Kind: llm.KindRequest, Status: 404}},
 		{"redirect", status(307, "", "Location", "/elsewhere"), nil, llm.Error{Kind: llm.KindRequest, Status: 307, Code: llm.CodeRedirect}},
 		{"HTML", typed("text/html; charset=utf-8", "<html>canary</html>"), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
@@ -94,20 +108,28 @@ func TestErrorKinds(t *testing.T) {
 		{"an event stream", typed("text/event-stream", "data: "+fine), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
 		{"truncated JSON", answer(fine[:len(fine)-20]), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
 		{"two documents", answer(fine + fine), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
-		{"duplicate keys", answer(`{"choices":[{"message":{"content":"canary","content":"b"}}]}`), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
+		{"duplicate keys", answer(`{"choices":[{"message":{"content":"canary","content":"b"}}]}`), nil,
+			llm.Error{Kind: llm.KindNotJSON, Status: 200}},
 		{"invalid UTF-8", answer("{\"choices\":[{\"message\":{\"content\":\"\xff\"}}]}"), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
 		{"empty body", answer(""), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
 		{"error body in a success", answer(canaryError), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeOther}},
-		{"known error in a success", answer(`{"error":{"code":"rate_limit_exceeded"}}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: "rate_limit_exceeded"}},
-		{"error beside choices", answer(`{"error":{"code":"server_error"},` + fine[1:]), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: "server_error"}},
+		{"known error in a success", answer(`{"error":{"code":"rate_limit_exceeded"}}`), nil,
+			llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: "rate_limit_exceeded"}},
+		{"error beside choices", answer(`{"error":{"code":"server_error"},` + fine[1:]), nil,
+			llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: "server_error"}},
 		{"no choices", answer(`{"choices":[]}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeNoChoices}},
 		{"null", answer(`null`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeNoChoices}},
 		{"another shape", answer(`{"choices":"canary"}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeShape}},
-		{"arguments that are no string", answer(`{"choices":[{"message":{"tool_calls":[{"id":"1","function":{"name":"f","arguments":{"canary":1}}}]}}]}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeShape}},
-		{"neither content nor calls", answer(`{"choices":[{"message":{"role":"assistant","content":null},"finish_reason":"stop"}]}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeEmpty}},
-		{"all tokens spent on reasoning", answer(`{"choices":[{"message":{"content":""},"finish_reason":"length"}]}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeLength}},
-		{"filtered", answer(`{"choices":[{"message":{},"finish_reason":"content_filter"}]}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeContentFilter}},
-		{"huge body", answer(`{"choices":[{"message":{"content":"` + strings.Repeat("canary", 1<<18) + `"}}]}`), small, llm.Error{Kind: llm.KindTooLarge, Status: 200}},
+		{"arguments that are no string", answer(`{"choices":[{"message":{"tool_calls":[{"id":"1","function":{"name":"f",` +
+			`"arguments":{"canary":1}}}]}}]}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeShape}},
+		{"neither content nor calls", answer(`{"choices":[{"message":{"role":"assistant","content":null},"finish_reason":"stop"}]}`), nil,
+			llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeEmpty}},
+		{"all tokens spent on reasoning", answer(`{"choices":[{"message":{"content":""},"finish_reason":"length"}]}`), nil,
+			llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeLength}},
+		{"filtered", answer(`{"choices":[{"message":{},"finish_reason":"content_filter"}]}`), nil,
+			llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeContentFilter}},
+		{"huge body", answer(`{"choices":[{"message":{"content":"` + strings.Repeat("canary", 1<<18) + `"}}]}`), small,
+			llm.Error{Kind: llm.KindTooLarge, Status: 200}},
 		{"huge once unpacked", bomb, small, llm.Error{Kind: llm.KindTooLarge, Status: 200}},
 		{"cut within the body", cut, nil, llm.Error{Kind: llm.KindConnect, Status: 200}},
 		{"hangs before the answer", hang, short, llm.Error{Kind: llm.KindTimeout}},
@@ -202,7 +224,8 @@ func TestCallerCancels(t *testing.T) {
 
 // A bad answer still tells what it cost and how it ended.
 func TestBadResponseKeepsUsage(t *testing.T) {
-	s := serve(t, answer(`{"choices":[{"message":{"content":""},"finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}`))
+	s := serve(t, answer(`{"choices":[{"message":{"content":""},"finish_reason":"length"}],"usage":{"prompt_tokens":1,`+
+		`"completion_tokens":2,"total_tokens":3}}`))
 	resp, err := client(t, s.URL, nil).Chat(t.Context(), ask("hi"))
 	require.Equal(t, llm.KindBadResponse, fails(t, err).Kind)
 	require.Equal(t, llm.Usage{Prompt: 1, Completion: 2, Total: 3}, resp.Usage)
@@ -273,7 +296,8 @@ func TestRedirectCarriesNothing(t *testing.T) {
 
 // A server's claim of tokens is bounded, so that no sum of them overflows.
 func TestUsageIsPlausible(t *testing.T) {
-	s := serve(t, answer(`{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9223372036854775807,"completion_tokens":-5,"total_tokens":9223372036854775807}}`))
+	s := serve(t, answer(`{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9223372036854775807,`+
+		`"completion_tokens":-5,"total_tokens":9223372036854775807}}`))
 	resp, err := client(t, s.URL, nil).Chat(t.Context(), ask("hi"))
 	require.NoError(t, err)
 	require.Equal(t, llm.Usage{Prompt: 1 << 30, Completion: 0, Total: 1 << 30}, resp.Usage)

@@ -23,7 +23,8 @@ func (n nobody) RoundTrip(*http.Request) (*http.Response, error) {
 
 // A request whose halves don't fit together is not sent.
 func TestBrokenHalvesAreNotSent(t *testing.T) {
-	for name, body := range map[string]io.Reader{"another half": strings.NewReader(`{"else":1}`), "none": strings.NewReader(""), "unreadable": iotest.ErrReader(errors.New("x"))} {
+	for name, body := range map[string]io.Reader{"another half": strings.NewReader(`{"else":1}`), "none": strings.NewReader(""),
+		"unreadable": iotest.ErrReader(errors.New("x"))} {
 		x := &exchange{client: &http.Client{Transport: nobody{t}}, head: []byte(`{"model":"m",`), now: time.Now, limit: 100}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x.test", body)
 		require.NoError(t, err)
@@ -51,9 +52,11 @@ func TestWhoseDeadlineItWas(t *testing.T) {
 	e = c.classifyFailure(context.Background(), overdue{context.Background()}, &exchange{}, broke)
 	require.Equal(t, KindTimeout, e.Kind)
 	require.NoError(t, e.Unwrap())
-	require.Equal(t, "the caller's deadline passed", c.classifyFailure(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, broke).msg)
+	require.Equal(t, "the caller's deadline passed",
+		c.classifyFailure(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, broke).msg)
 	notJSON := &Error{Kind: KindNotJSON}
-	require.Same(t, notJSON, c.classifyFailure(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, notJSON), "the answer was there")
+	require.Same(t, notJSON, c.classifyFailure(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, notJSON),
+		"the answer was there")
 	require.Same(t, broke, c.classifyFailure(context.Background(), context.Background(), &exchange{}, broke))
 	e = c.classifyFailure(context.Background(), context.Background(), &exchange{}, errors.New("the library would not"))
 	require.Equal(t, KindRequest, e.Kind)

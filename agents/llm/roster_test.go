@@ -55,7 +55,8 @@ func TestRosterReportsEveryFault(t *testing.T) {
 	})
 	require.Equal(t, []string{
 		"models",
-		"models.fast.model", "models.fast.base_url", "models.fast.api_key", "models.fast.timeout", "models.fast.effort", "models.fast.context", "models.fast.max_response",
+		"models.fast.model", "models.fast.base_url", "models.fast.api_key", "models.fast.timeout", "models.fast.effort", "models.fast.context",
+		"models.fast.max_response",
 		"models.notools.schemaless", "models.odd.schemaless",
 		"models.other", "models.query.base_url", "models.rel.base_url",
 		"models.third.base_url", "models.third.effort",
@@ -103,7 +104,8 @@ func TestRosterKeepsConnectionsWarm(t *testing.T) {
 	}
 	s.Start()
 	t.Cleanup(s.Close)
-	r, err := llm.NewRoster(llm.RosterConfig{Models: map[string]llm.Config{"a": {Model: "m", BaseURL: s.URL}, "b": {Model: "n", BaseURL: s.URL}}})
+	r, err := llm.NewRoster(llm.RosterConfig{Models: map[string]llm.Config{"a": {Model: "m", BaseURL: s.URL},
+		"b": {Model: "n", BaseURL: s.URL}}})
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	for _, name := range []string{"a", "b", "a", "b"} {

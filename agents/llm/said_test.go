@@ -43,17 +43,20 @@ func TestErrorsAreWritten(t *testing.T) {
 		{status(429, canaryError), nil, nil, "rate_limited: the server asked to slow down (status 429) (code other)"},
 		{status(500, ""), nil, nil, "server: the server failed (status 500)"},
 		{status(404, ""), nil, nil, "request: the server refused the request (status 404)"},
-		{status(307, canaryError, "Location", "/x"), nil, nil, "request: the server redirected, which is not followed; correct base_url (status 307) (code redirect)"},
+		{status(307, canaryError, "Location", "/x"), nil, nil,
+			"request: the server redirected, which is not followed; correct base_url (status 307) (code redirect)"},
 		{typed("text/html", fine), nil, nil, "not_json: the content type is not JSON; check base_url (status 200)"},
 		{answer("{"), nil, nil, "not_json: the answer is not one valid JSON document (status 200)"},
-		{answer(`{"choices":[{"message":{}}]}`), nil, nil, "bad_response: the answer holds neither content nor a tool call (status 200) (code empty)"},
+		{answer(`{"choices":[{"message":{}}]}`), nil, nil,
+			"bad_response: the answer holds neither content nor a tool call (status 200) (code empty)"},
 		{answer(`{"choices":[]}`), nil, nil, "bad_response: the answer has no choices (status 200) (code no_choices)"},
 		{answer(`{"error":{}}`), nil, nil, "bad_response: the server reported an error within a success (status 200)"},
 		{answer(`{"choices":7}`), nil, nil, "bad_response: the answer has another shape than a chat completion (status 200) (code shape)"},
 		{cut, nil, nil, "connect: the connection broke within the answer (status 200)"},
 		{hang, nil, short, "timeout: no complete answer within 30ms"},
 		{answer(fine), nil, func(c *llm.Config) { c.MaxResponse = 10 }, "too_large: the answer is longer than the limit (status 200)"},
-		{answer(fine), nil, func(c *llm.Config) { c.BaseURL = "http://127.0.0.1:1/v1" }, "connect: no answer from the server; check base_url and the network"},
+		{answer(fine), nil, func(c *llm.Config) { c.BaseURL = "http://127.0.0.1:1/v1" },
+			"connect: no answer from the server; check base_url and the network"},
 		{answer(fine), gone, nil, "canceled: the caller cancelled"},
 		{answer(fine), late, nil, "canceled: the caller's deadline passed"},
 	} {
@@ -109,11 +112,14 @@ func TestRefusedBeforeItIsSent(t *testing.T) {
 // The codes that servers document are passed on, whichever of the two fields
 // they stand in, before any other text; what has no word has no code.
 func TestKnownCodesArePassedOn(t *testing.T) {
-	codes := []string{"billing_hard_limit_reached", "content_filter", "content_policy_violation", "context_length_exceeded", "insufficient_quota",
-		"invalid_api_key", "invalid_prompt", "invalid_request_error", "invalid_value", "model_not_found", "overloaded_error", "rate_limit_exceeded",
+	codes := []string{"billing_hard_limit_reached", "content_filter", "content_policy_violation", "context_length_exceeded",
+		"insufficient_quota",
+		"invalid_api_key", "invalid_prompt", "invalid_request_error", "invalid_value", "model_not_found", "overloaded_error",
+		"rate_limit_exceeded",
 		"server_error", "string_above_max_length", "unsupported_parameter", "unsupported_value", "no_rule"}
 	for _, code := range codes {
-		for _, body := range []string{`{"error":{"code":%q}}`, `{"error":{"type":%q}}`, `{"error":{"code":"canary","type":%q}}`, `{"error":{"code":7,"type":%q}}`} {
+		for _, body := range []string{`{"error":{"code":%q}}`, `{"error":{"type":%q}}`, `{"error":{"code":"canary","type":%q}}`,
+			`{"error":{"code":7,"type":%q}}`} {
 			s := serve(t, status(400, fmt.Sprintf(body, code)))
 			require.Equal(t, code, errorOf(t, t.Context(), client(t, s.URL, nil), ask("hi")).Code)
 		}
@@ -167,7 +173,8 @@ func TestMessagesKeepTheirNamesAndIDs(t *testing.T) {
 	}}
 	_, err := client(t, s.URL, nil).Chat(t.Context(), r)
 	require.NoError(t, err)
-	require.Contains(t, s.received()[0], `"messages":[{"role":"user","content":"hi","name":"kim"},{"role":"tool","content":"x","tool_call_id":"c1"},{"role":"tool","content":"y","tool_call_id":""}]`)
+	require.Contains(t, s.received()[0], `"messages":[{"role":"user","content":"hi","name":"kim"},{"role":"tool","content":"x",`+
+		`"tool_call_id":"c1"},{"role":"tool","content":"y","tool_call_id":""}]`)
 }
 
 // carrier answers without a server and notes whose requests it carried.
@@ -178,7 +185,8 @@ type carrier struct {
 
 func (c carrier) RoundTrip(*http.Request) (*http.Response, error) {
 	*c.seen = append(*c.seen, c.name)
-	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(fine))}, nil
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(fine))}, nil
 }
 
 // A roster's requests go through the pool that it was given, and where each

@@ -63,7 +63,8 @@ func TestLoadReportsAll(t *testing.T) {
 // Aliases that unfold to more than a script may hold are refused quickly.
 func TestLoadAliasBomb(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("rules:\n  - reply:\n      tool_calls:\n        - name: f\n          arguments:\n            a: &a [x, x, x, x, x, x, x, x, x, x]\n")
+	b.WriteString("rules:\n  - reply:\n      tool_calls:\n        - name: f\n          arguments:\n            a: &a [x, x, x, x, x, x, " +
+		"x, x, x, x]\n")
 	for c := 'b'; c <= 'i'; c++ {
 		p := string(c - 1)
 		b.WriteString("            " + string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+p+", ", 9) + "*" + p + "]\n")

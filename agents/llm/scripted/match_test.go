@@ -15,7 +15,8 @@ const conversation = `{"model":"m","tools":[{"type":"function","function":{"name
 	{"role":"tool","tool_call_id":"a","content":"old id=1"},
 	{"role":"assistant","content":"said"},
 	{"role":"user","content":"second"},
-	{"role":"assistant","tool_calls":[{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"c","type":"function","function":{"name":"g","arguments":"{}"}}]},
+	{"role":"assistant","tool_calls":[{"id":"b","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"c","type":"function",` +
+	`"function":{"name":"g","arguments":"{}"}}]},
 	{"role":"tool","tool_call_id":"b","content":"new id=2"},{"role":"tool","tool_call_id":"c","content":"new id=3"}]}`
 
 // Each condition holds and fails by itself.

@@ -24,7 +24,8 @@ func TestContractOfARealServer(t *testing.T) {
 
 func realParty() party {
 	return party{
-		base: strings.TrimRight(os.Getenv("VEDETTE_TEST_BASE_URL"), "/"), key: os.Getenv("VEDETTE_TEST_API_KEY"), model: os.Getenv("VEDETTE_TEST_MODEL"),
+		base: strings.TrimRight(os.Getenv("VEDETTE_TEST_BASE_URL"), "/"), key: os.Getenv("VEDETTE_TEST_API_KEY"),
+		model:    os.Getenv("VEDETTE_TEST_MODEL"),
 		anyModel: os.Getenv("VEDETTE_TEST_ANY_MODEL") != "", legacy: os.Getenv("VEDETTE_TEST_LEGACY_MAX_TOKENS") != "",
 		unforced: os.Getenv("VEDETTE_TEST_NO_FORCED_TOOL") != "",
 	}
