@@ -236,7 +236,7 @@ func (late) Close() error { return nil }
 
 // An answer that is complete when the time is over is none, and whose time it
 // was decides what it is called.
-func TestTooLate(t *testing.T) {
+func TestLateAnswerIsNone(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	rows := []struct {
@@ -260,20 +260,4 @@ func TestTooLate(t *testing.T) {
 			require.Equal(t, llm.Response{}, resp)
 		})
 	}
-}
-
-// A limited client reads no more than the lower limit, and the model's own
-// client as much as before.
-func TestLimited(t *testing.T) {
-	body := `{"choices":[{"message":{"content":"` + strings.Repeat("a", 2000) + `"}}]}`
-	c := client(t, serve(t, answer(body)).URL, func(c *llm.Config) { c.MaxResponse = 1 << 20 })
-	_, err := c.Limited(1000).Chat(t.Context(), ask("x"))
-	require.Equal(t, llm.KindTooLarge, fails(t, err).Kind)
-	require.Same(t, c, c.Limited(0))
-	require.Same(t, c, c.Limited(1<<30))
-	for _, enough := range []*llm.Client{c, c.Limited(int64(len(body)))} {
-		_, err = enough.Chat(t.Context(), ask("x"))
-		require.NoError(t, err)
-	}
-	require.EqualValues(t, 1000, c.Limited(1<<19).Limited(1000).Limited(1<<18).Config().MaxResponse)
 }

@@ -46,91 +46,6 @@ func fits(key string) string {
 	return llm.Config{Name: "a", BaseURL: "http://x.test", APIKey: key}.String()
 }
 
-// What an answer took is known also where it is none, and nothing that it said;
-// a word of errors elsewhere in it is no error.
-func TestWhatIsKeptOfAFailedAnswer(t *testing.T) {
-	const usage = `"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}`
-	for _, body := range []string{`{"choices":[],` + usage + `}`, `{"choices":[{"message":{},"finish_reason":"length"}],` + usage + `}`,
-		`{"error":{},"choices":[{"message":{"content":"canary","refusal":"canary","tool_calls":[{"id":"1","function":{"name":"f",` +
-			`"arguments":"canary"}}]}}],` + usage + `}`} {
-		resp, err := client(t, serve(t, answer(body)).URL, nil).Chat(t.Context(), ask("hi"))
-		require.Error(t, err)
-		require.Equal(t, llm.Usage{Prompt: 3, Completion: 4, Total: 7}, resp.Usage)
-		require.Empty(t, resp.Content+resp.Refusal)
-		require.Empty(t, resp.ToolCalls)
-	}
-	for _, body := range []string{`{"choices":[{"message":{"content":"x"},"error":null}]}`,
-		`{"error":null,"choices":[{"message":{"content":"x"}}]}`,
-		`{"choices":[{"message":{"content":"\"error\""}}]}`} {
-		_, err := client(t, serve(t, answer(body)).URL, nil).Chat(t.Context(), ask("hi"))
-		require.NoError(t, err, body)
-	}
-}
-
-// Which statuses are a success, a redirect, a refusal.
-func TestStatusesAtTheirEdges(t *testing.T) {
-	for code, want := range map[int]llm.Kind{200: "", 201: "", 299: "", 300: llm.KindRequest, 399: llm.KindRequest, 400: llm.KindRequest,
-		499: llm.KindRequest, 500: llm.KindServer, 599: llm.KindServer} {
-		_, err := client(t, serve(t, status(code, fine)).URL, nil).Chat(t.Context(), ask("hi"))
-		if want == "" {
-			require.NoError(t, err, code)
-			continue
-		}
-		var e *llm.Error
-		require.ErrorAs(t, err, &e, code)
-		require.Equal(t, want, e.Kind, code)
-		require.Equal(t, code >= 300 && code < 400, e.Code == llm.CodeRedirect, code)
-	}
-}
-
-// Tools are refused where the model takes none, and a choice that is none of
-// them; a schema that is held to by an object goes beside tools.
-func TestToolsThatFit(t *testing.T) {
-	two := []llm.Tool{{Name: "f"}, {Name: "g"}}
-	for _, tc := range []struct {
-		config func(*llm.Config)
-		change func(*llm.Request)
-		says   string
-	}{
-		{nil, func(r *llm.Request) { r.Tools, r.ToolChoice = two, "g" }, ""},
-		{nil, func(r *llm.Request) { r.Tools, r.ToolChoice = two, "h" }, "tool choice"},
-		{func(c *llm.Config) { c.SupportsTools = ptr(true) }, func(r *llm.Request) { r.Tools = two }, ""},
-		{func(c *llm.Config) { c.SupportsTools = ptr(false) }, func(r *llm.Request) { r.Tools = two }, "the model is configured without tools"},
-		{func(c *llm.Config) { c.SupportsTools = ptr(false) }, func(*llm.Request) {}, ""},
-		{func(c *llm.Config) { c.Schemaless = llm.ViaJSONObject }, func(r *llm.Request) { r.Tools, r.Schema = two, verdict }, ""},
-		{func(c *llm.Config) { c.Schemaless = llm.ViaTool }, func(r *llm.Request) { r.Tools, r.Schema = two, verdict },
-			"answers a schema by a tool call"},
-		{func(c *llm.Config) { c.Schemaless = llm.ViaTool }, func(r *llm.Request) { r.ToolChoice, r.Schema = "auto", verdict },
-			"answers a schema by a tool call"},
-	} {
-		r := ask("hi")
-		tc.change(&r)
-		_, err := client(t, serve(t, answer(fine)).URL, tc.config).Chat(t.Context(), r)
-		if tc.says == "" {
-			require.NoError(t, err)
-			continue
-		}
-		require.ErrorContains(t, err, tc.says)
-	}
-}
-
-// A message without text says so with an empty one; only an assistant that
-// called instead says null.
-func TestMessagesWithoutText(t *testing.T) {
-	s := serve(t, answer(fine))
-	call := []llm.ToolCall{{ID: "1", Name: "f", Arguments: "{}"}}
-	_, err := client(t, s.URL, nil).Chat(t.Context(), llm.Request{Messages: []llm.Message{
-		{Role: llm.RoleUser}, {Role: llm.RoleAssistant}, {Role: llm.RoleAssistant, ToolCalls: call},
-		{Role: llm.RoleAssistant, Content: "x", ToolCalls: call},
-		{Role: llm.RoleTool, ToolCallID: "1"},
-	}})
-	require.NoError(t, err)
-	const called = `"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]`
-	require.Contains(t, s.received()[0], `"messages":[{"role":"user","content":""},{"role":"assistant","content":""},{"role":"assistant",`+
-		`"content":null,`+called+
-		`},{"role":"assistant","content":"x",`+called+`},{"role":"tool","content":"","tool_call_id":"1"}]`)
-}
-
 // keeper is a transport that counts what is closed.
 type keeper struct{ bodies, idle int }
 
@@ -149,7 +64,7 @@ type shut struct {
 func (s shut) Close() error { s.k.bodies++; return nil }
 
 // What was opened is closed: each answer, and on request what stays open.
-func TestWhatIsOpenedIsClosed(t *testing.T) {
+func TestBodiesAndConnectionsAreClosed(t *testing.T) {
 	k := &keeper{}
 	c, err := llm.New(llm.Config{Name: "a", Model: "m", BaseURL: "http://x.test"}, &http.Client{Transport: k})
 	require.NoError(t, err)
@@ -164,24 +79,39 @@ func TestWhatIsOpenedIsClosed(t *testing.T) {
 	require.Equal(t, 2, k.idle)
 }
 
-// Each fault of a roster is at its place and says what would be right.
-func TestRostersSayWhatIsWrong(t *testing.T) {
-	fits := llm.Config{Model: "m", BaseURL: "http://x.test"}
-	other := fits
-	other.Name = "b"
-	for want, cfg := range map[string]llm.RosterConfig{
-		`models: the name "a b" is not made of`:       {Models: map[string]llm.Config{"a b": fits}},
-		`models.a: is configured under another name`:  {Models: map[string]llm.Config{"a": other}},
-		`roles: the name "a b" is not made of`:        {Models: map[string]llm.Config{"a": fits}, Roles: map[string][]string{"a b": {"a"}}},
-		`roles.r: names no model; give at least one`:  {Models: map[string]llm.Config{"a": fits}, Roles: map[string][]string{"r": nil}},
-		`roles.r[0]: no model is named "z"; known: a`: {Models: map[string]llm.Config{"a": fits}, Roles: map[string][]string{"r": {"z"}}},
-		`roles.r[1]: "a" is in this chain already`:    {Models: map[string]llm.Config{"a": fits}, Roles: map[string][]string{"r": {"a", "a"}}},
-	} {
-		_, err := llm.NewRoster(cfg)
-		require.ErrorContains(t, err, want)
+// A limited client reads no more than the lower limit, and the model's own
+// client as much as before.
+func TestLimited(t *testing.T) {
+	body := `{"choices":[{"message":{"content":"` + strings.Repeat("a", 2000) + `"}}]}`
+	c := client(t, serve(t, answer(body)).URL, func(c *llm.Config) { c.MaxResponse = 1 << 20 })
+	_, err := c.Limited(1000).Chat(t.Context(), ask("x"))
+	require.Equal(t, llm.KindTooLarge, fails(t, err).Kind)
+	require.Same(t, c, c.Limited(0))
+	require.Same(t, c, c.Limited(1<<30))
+	for _, enough := range []*llm.Client{c, c.Limited(int64(len(body)))} {
+		_, err = enough.Chat(t.Context(), ask("x"))
+		require.NoError(t, err)
 	}
-	r, err := llm.NewRoster(llm.RosterConfig{Models: map[string]llm.Config{"a": fits}})
+	require.EqualValues(t, 1000, c.Limited(1<<19).Limited(1000).Limited(1<<18).Config().MaxResponse)
+}
+
+// A panic below Chat becomes an error of this one call.
+func TestPanicBecomesAnError(t *testing.T) {
+	hc := &http.Client{Transport: tripper(func(*http.Request) (*http.Response, error) { panic("canary") })}
+	c, err := llm.New(llm.Config{Name: "fast", Model: "m", BaseURL: "http://localhost/v1"}, hc)
 	require.NoError(t, err)
-	_, err = r.ForRole("r")
-	require.ErrorContains(t, err, `no model is configured for role "r"`)
+	_, err = c.Chat(t.Context(), ask("canary"))
+	require.Equal(t, llm.Error{Kind: llm.KindBadResponse, Code: llm.CodePanic, Model: "fast"}, public(fails(t, err)))
+}
+
+// The address is the base plus one path, and the key is a bearer token.
+func TestAddressAndKey(t *testing.T) {
+	s := serve(t, answer(fine))
+	_, err := client(t, s.URL, func(c *llm.Config) { c.BaseURL += "//" }).Chat(t.Context(), ask("hi"))
+	require.NoError(t, err)
+	require.Equal(t, "Bearer sk-canary-key", s.heads[0].Get("Authorization"))
+	_, err = client(t, s.URL, func(c *llm.Config) { c.APIKey = "" }).Chat(t.Context(), ask("hi"))
+	require.NoError(t, err)
+	require.Empty(t, s.heads[1].Get("Authorization"))
+	require.True(t, strings.HasPrefix(s.heads[1].Get("Content-Type"), "application/json"))
 }

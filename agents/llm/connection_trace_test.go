@@ -84,7 +84,7 @@ func TestClosedConnectionIsNoFailure(t *testing.T) {
 
 // What may have been read is sent once: on a connection of its own, after half an
 // answer, and where the connection ended later than one that was closed before.
-func TestWhatMayHaveBeenReadIsSentOnce(t *testing.T) {
+func TestRequestThatMayHaveBeenReadIsSentOnce(t *testing.T) {
 	connect := func(t *testing.T, err error) {
 		t.Helper()
 		var e *Error

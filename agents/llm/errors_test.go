@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"fmt"
+
 	"github.com/vedette-dev/vedette/agents/llm"
 )
 
@@ -236,62 +238,14 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// endless counts what is taken from an answer that never ends.
-type endless struct{ taken int }
-
-func (e *endless) Read(p []byte) (int, error) {
-	e.taken += len(p)
-	if e.taken > 8<<20 {
-		return 0, errors.New("read on beyond the limit")
-	}
-	return copy(p, strings.Repeat(" ", len(p))), nil
-}
-
-func (*endless) Close() error { return nil }
-
-// No more of an answer is read than the limit allows.
-func TestReadingStopsAtTheLimit(t *testing.T) {
-	for _, code := range []int{200, 500} {
-		body := &endless{}
-		hc := &http.Client{Transport: tripper(func(r *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: code, Header: http.Header{}, Body: body, ContentLength: -1, Request: r}, nil
-		})}
-		c, err := llm.New(llm.Config{Name: "fast", Model: "m", BaseURL: "http://localhost/v1", MaxResponse: 1 << 20}, hc)
-		require.NoError(t, err)
-		_, err = c.Chat(t.Context(), ask("hi"))
-		require.Contains(t, []llm.Kind{llm.KindTooLarge, llm.KindServer}, fails(t, err).Kind)
-		require.Less(t, body.taken, 3<<20)
-	}
-}
-
-// A panic below Chat becomes an error of this one call.
-func TestPanicStays(t *testing.T) {
-	hc := &http.Client{Transport: tripper(func(*http.Request) (*http.Response, error) { panic("canary") })}
-	c, err := llm.New(llm.Config{Name: "fast", Model: "m", BaseURL: "http://localhost/v1"}, hc)
-	require.NoError(t, err)
-	_, err = c.Chat(t.Context(), ask("canary"))
-	require.Equal(t, llm.Error{Kind: llm.KindBadResponse, Code: llm.CodePanic, Model: "fast"}, public(fails(t, err)))
-}
-
 // The words of a transport don't come through.
-func TestTransportWordsStayInside(t *testing.T) {
+func TestTransportWordsAreHidden(t *testing.T) {
 	hc := &http.Client{Transport: tripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("canary") })}
 	c, err := llm.New(llm.Config{Name: "fast", Model: "m", BaseURL: "http://localhost/v1"}, hc)
 	require.NoError(t, err)
 	_, err = c.Chat(t.Context(), ask("canary"))
 	require.Equal(t, llm.KindConnect, fails(t, err).Kind)
 	require.NoError(t, errors.Unwrap(err))
-}
-
-// A redirect takes neither the key nor the conversation anywhere else.
-func TestRedirectCarriesNothing(t *testing.T) {
-	thief := serve(t, answer(fine))
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, thief.URL+"/v1/chat/completions", http.StatusPermanentRedirect)
-	})
-	_, err := client(t, s.URL, nil).Chat(t.Context(), ask("hi"))
-	require.Equal(t, llm.CodeRedirect, fails(t, err).Code)
-	require.Empty(t, thief.received())
 }
 
 // A server's claim of tokens is bounded, so that no sum of them overflows.
@@ -301,4 +255,121 @@ func TestUsageIsPlausible(t *testing.T) {
 	resp, err := client(t, s.URL, nil).Chat(t.Context(), ask("hi"))
 	require.NoError(t, err)
 	require.Equal(t, llm.Usage{Prompt: 1 << 30, Completion: 0, Total: 1 << 30}, resp.Usage)
+}
+
+// errorOf asks once and returns what went wrong.
+func errorOf(t *testing.T, ctx context.Context, c *llm.Client, r llm.Request) *llm.Error { //nolint:revive // the test comes first
+	t.Helper()
+	_, err := c.Chat(ctx, r)
+	var e *llm.Error
+	require.ErrorAs(t, err, &e)
+	return e
+}
+
+// An error is one line that names the model, the kind, what to think of it, and
+// status and code where there are any.
+func TestErrorsAreWritten(t *testing.T) {
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, done := context.WithDeadline(t.Context(), time.Now().Add(-time.Hour))
+	defer done()
+	short := func(c *llm.Config) { c.Timeout = 30 * time.Millisecond }
+	for _, tc := range []struct {
+		h      http.HandlerFunc
+		ctx    context.Context
+		config func(*llm.Config)
+		want   string
+	}{
+		{status(401, ""), nil, nil, "auth: the server refused the credentials; check api_key (status 401)"},
+		{status(429, canaryError), nil, nil, "rate_limited: the server asked to slow down (status 429) (code other)"},
+		{status(500, ""), nil, nil, "server: the server failed (status 500)"},
+		{status(404, ""), nil, nil, "request: the server refused the request (status 404)"},
+		{status(307, canaryError, "Location", "/x"), nil, nil,
+			"request: the server redirected, which is not followed; correct base_url (status 307) (code redirect)"},
+		{typed("text/html", fine), nil, nil, "not_json: the content type is not JSON; check base_url (status 200)"},
+		{answer("{"), nil, nil, "not_json: the answer is not one valid JSON document (status 200)"},
+		{answer(`{"choices":[{"message":{}}]}`), nil, nil,
+			"bad_response: the answer holds neither content nor a tool call (status 200) (code empty)"},
+		{answer(`{"choices":[]}`), nil, nil, "bad_response: the answer has no choices (status 200) (code no_choices)"},
+		{answer(`{"error":{}}`), nil, nil, "bad_response: the server reported an error within a success (status 200)"},
+		{answer(`{"choices":7}`), nil, nil, "bad_response: the answer has another shape than a chat completion (status 200) (code shape)"},
+		{cut, nil, nil, "connect: the connection broke within the answer (status 200)"},
+		{hang, nil, short, "timeout: no complete answer within 30ms"},
+		{answer(fine), nil, func(c *llm.Config) { c.MaxResponse = 10 }, "too_large: the answer is longer than the limit (status 200)"},
+		{answer(fine), nil, func(c *llm.Config) { c.BaseURL = "http://127.0.0.1:1/v1" },
+			"connect: no answer from the server; check base_url and the network"},
+		{answer(fine), gone, nil, "canceled: the caller cancelled"},
+		{answer(fine), late, nil, "canceled: the caller's deadline passed"},
+	} {
+		t.Run(tc.want, func(t *testing.T) {
+			ctx := tc.ctx
+			if ctx == nil {
+				ctx = t.Context()
+			}
+			s := serve(t, tc.h)
+			require.Equal(t, "model fast: "+tc.want, errorOf(t, ctx, client(t, s.URL, tc.config), ask("hi")).Error())
+			if tc.ctx != nil {
+				require.Empty(t, s.received(), "nothing is sent for a caller that has gone")
+			}
+		})
+	}
+}
+
+// The codes that servers document are passed on, whichever of the two fields
+// they stand in, before any other text; what has no word has no code.
+func TestKnownCodesArePassedOn(t *testing.T) {
+	codes := []string{"billing_hard_limit_reached", "content_filter", "content_policy_violation", "context_length_exceeded",
+		"insufficient_quota",
+		"invalid_api_key", "invalid_prompt", "invalid_request_error", "invalid_value", "model_not_found", "overloaded_error",
+		"rate_limit_exceeded",
+		"server_error", "string_above_max_length", "unsupported_parameter", "unsupported_value", "no_rule"}
+	for _, code := range codes {
+		for _, body := range []string{`{"error":{"code":%q}}`, `{"error":{"type":%q}}`, `{"error":{"code":"canary","type":%q}}`,
+			`{"error":{"code":7,"type":%q}}`} {
+			s := serve(t, status(400, fmt.Sprintf(body, code)))
+			require.Equal(t, code, errorOf(t, t.Context(), client(t, s.URL, nil), ask("hi")).Code)
+		}
+	}
+	for body, want := range map[string]string{`{"error":{"code":"canary"}}`: llm.CodeOther, `{"error":{"type":"canary"}}`: llm.CodeOther,
+		`{"error":{}}`: "", `{"error":{"code":""}}`: "", `{"error":{"code":7}}`: "", `{"error":null}`: "", `{}`: "", ``: ""} {
+		s := serve(t, status(400, body))
+		require.Equal(t, want, errorOf(t, t.Context(), client(t, s.URL, nil), ask("hi")).Code, body)
+	}
+}
+
+// Which statuses are a success, a redirect, a refusal.
+func TestStatusesAtTheirEdges(t *testing.T) {
+	for code, want := range map[int]llm.Kind{200: "", 201: "", 299: "", 300: llm.KindRequest, 399: llm.KindRequest, 400: llm.KindRequest,
+		499: llm.KindRequest, 500: llm.KindServer, 599: llm.KindServer} {
+		_, err := client(t, serve(t, status(code, fine)).URL, nil).Chat(t.Context(), ask("hi"))
+		if want == "" {
+			require.NoError(t, err, code)
+			continue
+		}
+		var e *llm.Error
+		require.ErrorAs(t, err, &e, code)
+		require.Equal(t, want, e.Kind, code)
+		require.Equal(t, code >= 300 && code < 400, e.Code == llm.CodeRedirect, code)
+	}
+}
+
+// What an answer took is known also where it is none, and nothing that it said;
+// a word of errors elsewhere in it is no error.
+func TestFailedAnswerKeepsUsageAlone(t *testing.T) {
+	const usage = `"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}`
+	for _, body := range []string{`{"choices":[],` + usage + `}`, `{"choices":[{"message":{},"finish_reason":"length"}],` + usage + `}`,
+		`{"error":{},"choices":[{"message":{"content":"canary","refusal":"canary","tool_calls":[{"id":"1","function":{"name":"f",` +
+			`"arguments":"canary"}}]}}],` + usage + `}`} {
+		resp, err := client(t, serve(t, answer(body)).URL, nil).Chat(t.Context(), ask("hi"))
+		require.Error(t, err)
+		require.Equal(t, llm.Usage{Prompt: 3, Completion: 4, Total: 7}, resp.Usage)
+		require.Empty(t, resp.Content+resp.Refusal)
+		require.Empty(t, resp.ToolCalls)
+	}
+	for _, body := range []string{`{"choices":[{"message":{"content":"x"},"error":null}]}`,
+		`{"error":null,"choices":[{"message":{"content":"x"}}]}`,
+		`{"choices":[{"message":{"content":"\"error\""}}]}`} {
+		_, err := client(t, serve(t, answer(body)).URL, nil).Chat(t.Context(), ask("hi"))
+		require.NoError(t, err, body)
+	}
 }

@@ -80,7 +80,7 @@ func TestPoolIsBounded(t *testing.T) {
 }
 
 // A request that the transport sends again is the same.
-func TestTheBodyCanBeSentAgain(t *testing.T) {
+func TestBodyCanBeSentAgain(t *testing.T) {
 	x := &exchange{head: []byte(`{"model":"m",`)}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x.test", strings.NewReader(libraryHead+`"stream":false}`))
 	require.NoError(t, err)

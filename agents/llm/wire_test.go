@@ -2,10 +2,11 @@ package llm_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"math"
 
 	"github.com/vedette-dev/vedette/agents/llm"
 )
@@ -240,14 +241,98 @@ func TestRefusedBeforeSending(t *testing.T) {
 	}
 }
 
-// The address is the base plus one path, and the key is a bearer token.
-func TestAddressAndKey(t *testing.T) {
+// What no server could answer is refused before it is sent, and the error says
+// which part of it.
+func TestRefusalSaysWhichPart(t *testing.T) {
+	for _, tc := range []struct {
+		change func(*llm.Request)
+		says   string
+	}{
+		{func(r *llm.Request) { r.Messages = nil }, "no messages"},
+		{func(r *llm.Request) { r.MaxTokens = -1 }, "token limit"},
+		{func(r *llm.Request) { r.Temperature = ptr(-0.1) }, "temperature"},
+		{func(r *llm.Request) { r.Temperature = ptr(2.1) }, "temperature"},
+		{func(r *llm.Request) { r.Temperature = ptr(math.NaN()) }, "temperature"},
+		{func(r *llm.Request) { r.Tools = []llm.Tool{{Parameters: []byte(`{}`)}} }, "a tool has no name"},
+		{func(r *llm.Request) { r.Tools = []llm.Tool{{Name: "f", Parameters: []byte(`{`)}} }, "not JSON"},
+		{func(r *llm.Request) { r.Schema = &llm.Schema{Schema: []byte(`{}`)} }, "the schema has no name"},
+		{func(r *llm.Request) { r.Schema = &llm.Schema{Name: "s", Schema: []byte(`{`)} }, "the schema has no name"},
+		{func(r *llm.Request) { r.ToolChoice = "f" }, "tool choice"},
+	} {
+		s := serve(t, answer(fine))
+		r := ask("hi")
+		tc.change(&r)
+		e := errorOf(t, t.Context(), client(t, s.URL, nil), r)
+		require.Equal(t, llm.KindRequest, e.Kind)
+		require.Equal(t, llm.CodeInvalidRequest, e.Code)
+		require.Contains(t, e.Error(), tc.says)
+		require.Empty(t, s.received())
+	}
+	for _, at := range []float64{0, 2} {
+		r := ask("hi")
+		r.Temperature = &at
+		_, err := client(t, serve(t, answer(fine)).URL, nil).Chat(t.Context(), r)
+		require.NoError(t, err)
+	}
+}
+
+// Names and ids of messages arrive where they belong.
+func TestMessagesKeepTheirNamesAndIDs(t *testing.T) {
 	s := serve(t, answer(fine))
-	_, err := client(t, s.URL, func(c *llm.Config) { c.BaseURL += "//" }).Chat(t.Context(), ask("hi"))
+	r := llm.Request{Messages: []llm.Message{
+		{Role: llm.RoleUser, Name: "kim", Content: "hi"},
+		{Role: llm.RoleTool, ToolCallID: "c1", Content: "x"}, {Role: llm.RoleTool, Content: "y"},
+	}}
+	_, err := client(t, s.URL, nil).Chat(t.Context(), r)
 	require.NoError(t, err)
-	require.Equal(t, "Bearer sk-canary-key", s.heads[0].Get("Authorization"))
-	_, err = client(t, s.URL, func(c *llm.Config) { c.APIKey = "" }).Chat(t.Context(), ask("hi"))
+	require.Contains(t, s.received()[0], `"messages":[{"role":"user","content":"hi","name":"kim"},{"role":"tool","content":"x",`+
+		`"tool_call_id":"c1"},{"role":"tool","content":"y","tool_call_id":""}]`)
+}
+
+// A message without text says so with an empty one; only an assistant that
+// called instead says null.
+func TestMessagesWithoutText(t *testing.T) {
+	s := serve(t, answer(fine))
+	call := []llm.ToolCall{{ID: "1", Name: "f", Arguments: "{}"}}
+	_, err := client(t, s.URL, nil).Chat(t.Context(), llm.Request{Messages: []llm.Message{
+		{Role: llm.RoleUser}, {Role: llm.RoleAssistant}, {Role: llm.RoleAssistant, ToolCalls: call},
+		{Role: llm.RoleAssistant, Content: "x", ToolCalls: call},
+		{Role: llm.RoleTool, ToolCallID: "1"},
+	}})
 	require.NoError(t, err)
-	require.Empty(t, s.heads[1].Get("Authorization"))
-	require.True(t, strings.HasPrefix(s.heads[1].Get("Content-Type"), "application/json"))
+	const called = `"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]`
+	require.Contains(t, s.received()[0], `"messages":[{"role":"user","content":""},{"role":"assistant","content":""},{"role":"assistant",`+
+		`"content":null,`+called+
+		`},{"role":"assistant","content":"x",`+called+`},{"role":"tool","content":"","tool_call_id":"1"}]`)
+}
+
+// Tools are refused where the model takes none, and a choice that is none of
+// them; a schema that is held to by an object goes beside tools.
+func TestToolsThatFit(t *testing.T) {
+	two := []llm.Tool{{Name: "f"}, {Name: "g"}}
+	for _, tc := range []struct {
+		config func(*llm.Config)
+		change func(*llm.Request)
+		says   string
+	}{
+		{nil, func(r *llm.Request) { r.Tools, r.ToolChoice = two, "g" }, ""},
+		{nil, func(r *llm.Request) { r.Tools, r.ToolChoice = two, "h" }, "tool choice"},
+		{func(c *llm.Config) { c.SupportsTools = ptr(true) }, func(r *llm.Request) { r.Tools = two }, ""},
+		{func(c *llm.Config) { c.SupportsTools = ptr(false) }, func(r *llm.Request) { r.Tools = two }, "the model is configured without tools"},
+		{func(c *llm.Config) { c.SupportsTools = ptr(false) }, func(*llm.Request) {}, ""},
+		{func(c *llm.Config) { c.Schemaless = llm.ViaJSONObject }, func(r *llm.Request) { r.Tools, r.Schema = two, verdict }, ""},
+		{func(c *llm.Config) { c.Schemaless = llm.ViaTool }, func(r *llm.Request) { r.Tools, r.Schema = two, verdict },
+			"answers a schema by a tool call"},
+		{func(c *llm.Config) { c.Schemaless = llm.ViaTool }, func(r *llm.Request) { r.ToolChoice, r.Schema = "auto", verdict },
+			"answers a schema by a tool call"},
+	} {
+		r := ask("hi")
+		tc.change(&r)
+		_, err := client(t, serve(t, answer(fine)).URL, tc.config).Chat(t.Context(), r)
+		if tc.says == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, tc.says)
+	}
 }

@@ -121,7 +121,7 @@ func TestStrictAboutRequests(t *testing.T) {
 }
 
 // Methods, paths, types, keys, sizes and models are held to.
-func TestDoors(t *testing.T) {
+func TestPathsMethodsAndKeys(t *testing.T) {
 	srv := play(t, `{models: [m], rules: [{reply: {content: ok}}]}`, scripted.Options{APIKey: "k"})
 	hc := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	rows := []struct {
@@ -225,7 +225,7 @@ func TestCloseReleases(t *testing.T) {
 }
 
 // Many at once: every request is answered and counted once.
-func TestConcurrent(t *testing.T) {
+func TestConcurrentRequests(t *testing.T) {
 	srv := play(t, `rules: [{times: 20, reply: {content: first}}, {reply: {content: second}}]`, scripted.Options{})
 	var wg sync.WaitGroup
 	codes := make(chan string, 50)
