@@ -254,7 +254,6 @@ var wider = map[string]int{
 	"receiver skills/run/exec/snapshot.Layer": 13,
 	"receiver skills/run/exec.program":        11,
 	"receiver agents.worker":                  7,
-	"receiver agents/otp.proc":                6,
 	"receiver sentinel/guard.Guard":           5,
 	"receiver sentinel/touch/bash.action":     5,
 
@@ -271,7 +270,6 @@ var wider = map[string]int{
 	"bools sentinel/touch/bash.taint":    6,
 	"bools sentinel/touch/code.Findings": 6,
 	"bools sentinel/touch/code.arg":      6,
-	"bools agents/otp.proc":              5,
 	"bools sentinel.body":                5, // fields of a stored record
 	"bools sentinel/touch/code.token":    5,
 	"bools sentinel/touch/programs.Part": 5,
