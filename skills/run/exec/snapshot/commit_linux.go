@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -97,105 +96,6 @@ func (l *Layer) Resume(ctx context.Context) (Report, error) {
 	return l.applyJournal(ctx, j, true)
 }
 
-// State returns how far the layer is.
-func (l *Layer) State() (State, error) {
-	for _, s := range []struct {
-		name  string
-		state State
-	}{{doneName, StateCommitted}, {journalName, StateBegun}} {
-		_, err := os.Lstat(filepath.Join(l.folder, s.name))
-		if err == nil {
-			return s.state, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("snapshot: look at a layer: %w", withoutPath(err))
-		}
-	}
-	return StateOpen, nil
-}
-
-// Discard removes the layer and all that the program wrote. Where a commit has begun and
-// not ended it returns ErrBegun, since only the layer can end it.
-func (l *Layer) Discard() error {
-	if unlock, err := l.lock(); err == nil {
-		defer unlock()
-	} else if errors.Is(err, ErrBusy) {
-		return err
-	}
-	if state, err := l.State(); err != nil || state == StateBegun {
-		return errors.Join(err, ErrBegun)
-	}
-	return l.removeInOrder()
-}
-
-// removeInOrder removes the layer so that one which was committed says so until it has no
-// description any more: a process that dies meanwhile must not leave what looks as if it had
-// never been committed.
-func (l *Layer) removeInOrder() error {
-	fd, err := unix.Open(l.folder, folderFlags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) {
-		return nil // it was removed before
-	}
-	if err != nil {
-		return fmt.Errorf("snapshot: open a layer: %w", err)
-	}
-	defer closeFD(fd)
-	for i := range l.meta.Roots {
-		if err := removeTree(fd, strconv.Itoa(i)); err != nil {
-			return err
-		}
-	}
-	l.reachPoint("emptied")
-	if err := removeEntry(fd, metaName, 0); err != nil {
-		return err
-	}
-	if state, err := l.State(); err == nil && state == StateCommitted {
-		if err := unix.Fsync(fd); err != nil {
-			return fmt.Errorf("snapshot: flush a layer: %w", err)
-		}
-	}
-	l.reachPoint("unnamed")
-	return removeLayer(l.folder)
-}
-
-// DiscardFolder removes what is left of a layer that Load can't open: one that was never
-// opened to its end.
-func DiscardFolder(state, id string) error {
-	l, err := Load(state, id)
-	if err == nil {
-		return l.Discard()
-	}
-	if !errors.Is(err, ErrNoLayer) || !isID(id) {
-		return err
-	}
-	return removeLayer(filepath.Join(state, id))
-}
-
-func removeLayer(folder string) error {
-	parent, err := unix.Open(filepath.Dir(folder), folderFlags|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("snapshot: open the state folder: %w", err)
-	}
-	defer closeFD(parent)
-	return removeTree(parent, filepath.Base(folder))
-}
-
-// lock keeps other processes from working on the layer until unlock.
-func (l *Layer) lock() (unlock func(), err error) {
-	fd, err := unix.Open(filepath.Join(l.folder, probeName), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, fmt.Errorf("snapshot: lock a layer: %w", err)
-	}
-	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		closeFD(fd)
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, ErrBusy
-		}
-		return nil, fmt.Errorf("snapshot: lock a layer: %w", err)
-	}
-	return func() { closeFD(fd) }, nil
-}
-
 // withdrawJournal takes a decision back of which no step was done.
 func (l *Layer) withdrawJournal() error {
 	err := os.Remove(filepath.Join(l.folder, journalName))
@@ -233,48 +133,6 @@ func (l *Layer) syncUpper(steps []step) error {
 		closeFD(upper)
 		if err != nil {
 			return fmt.Errorf("snapshot: flush the changes: %w", err)
-		}
-	}
-	return nil
-}
-
-// syncPaths flushes files and all folders on the way to them.
-func syncPaths(top int, paths []string) error {
-	folders := map[string]bool{}
-	for _, p := range paths {
-		for _, f := range listParents(p) {
-			folders[f] = true
-		}
-		fd, err := openBeneath(top, p, unix.O_RDONLY|unix.O_NONBLOCK)
-		if errors.Is(err, unix.ELOOP) {
-			continue // a link: its folder holds it
-		}
-		if err != nil {
-			return err
-		}
-		err = unix.Fsync(fd)
-		closeFD(fd)
-		if err != nil {
-			return err
-		}
-	}
-	return syncFolders(top, folders)
-}
-
-// syncFolders flushes folders below top. One that is gone needs none.
-func syncFolders(top int, folders map[string]bool) error {
-	for f := range folders {
-		fd, err := openBeneath(top, f, folderFlags)
-		if errors.Is(err, unix.ENOENT) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		err = unix.Fsync(fd)
-		closeFD(fd)
-		if err != nil {
-			return err
 		}
 	}
 	return nil

@@ -110,3 +110,9 @@ func decodeStep(line string) (step, error) {
 	}
 	return s, nil
 }
+
+// displaces reports whether the old must go before the new can come: a folder can't be
+// exchanged for a file without showing either half made.
+func (s step) displaces() bool {
+	return s.Kind != Deleted && s.Was != None && (s.Was == Folder) != (s.Type == Folder)
+}

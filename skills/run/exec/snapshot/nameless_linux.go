@@ -15,36 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MeasureRunning is Measure while a program runs; pid is PID 1 of its process namespace, as
-// this process numbers it. It counts besides the files of the layer that have no name and
-// that a process holds open: removed ones, replaced ones, and those made without a name.
-//
-// Where a process hides what it holds, keeps a file by a mapping alone, or passes one over a
-// socket, what the disk lost since the start counts in place of the sum. The error is that of
-// Measure.
-func (l *Layer) MeasureRunning(ctx context.Context, pid int) (Usage, error) {
-	u, err := l.Measure(ctx)
-	if err != nil {
-		return u, err
-	}
-	n, err := l.findNameless(ctx, pid)
-	if err != nil {
-		return u, err
-	}
-	limit := l.meta.Limits.Bytes
-	if u.Bytes += n.bytes; u.Bytes > limit {
-		return u, &LimitError{"bytes", limit}
-	}
-	if !n.hidden || l.meta.Free == 0 {
-		return u, nil
-	}
-	free, err := readFree(l.folder)
-	if err == nil && l.meta.Free-free > limit {
-		err = &LimitError{"bytes", limit}
-	}
-	return u, err
-}
-
 // maxHeld is how many descriptors one look examines. Beyond it the rest counts as hidden.
 const maxHeld = 50_000
 

@@ -2,9 +2,6 @@ package snapshot
 
 import (
 	"context"
-	"os"
-
-	"golang.org/x/sys/unix"
 )
 
 // minOverwritten is from how many files of a root on their share counts where some of them
@@ -94,28 +91,4 @@ func (l *Layer) findOverwritten(ctx context.Context, root int, list []Change) (o
 		}
 	}
 	return out, nil
-}
-
-// compareContents reports whether a changed file keeps little of what the root has.
-func compareContents(ctx context.Context, lower, upper int, c Change) (bool, error) {
-	older, err := openContent(lower, c.Path)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = older.Close() }()
-	newer, err := openContent(upper, c.Path)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = newer.Close() }()
-	return keepsLittle(ctx, older, c.WasSize, newer, c.Size)
-}
-
-// openContent opens a file below a folder for reading.
-func openContent(top int, rel string) (*os.File, error) {
-	fd, err := openBeneath(top, rel, unix.O_RDONLY|unix.O_NONBLOCK)
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), "file"), nil
 }

@@ -305,3 +305,45 @@ func (a *applier) copyFile(p place, temp string) error {
 	}
 	return to.Sync()
 }
+
+// place is one step with its folders open. They are opened for each step alone: what was
+// moved out of the root since must not be written to.
+type place struct {
+	step
+	index  int
+	folder int // of the root
+	from   int // of the upper layer
+	name   string
+}
+
+func (a *applier) enterPlace(s step, index int) (place, error) {
+	root, upper, err := a.open(s.Root)
+	if err != nil {
+		return place{}, err
+	}
+	p := place{step: s, index: index, from: -1, folder: -1}
+	if p.folder, p.name, err = openParent(root, s.Path); err != nil {
+		return p, explainMoved(err)
+	}
+	if s.Type != File && s.Type != Link && s.Type != Folder {
+		return p, nil
+	}
+	if p.from, _, err = openParent(upper, s.Path); err != nil {
+		closeFD(p.folder)
+		return p, fmt.Errorf("snapshot: open a changed folder: %w", err)
+	}
+	return p, nil
+}
+
+func explainMoved(err error) error {
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EXDEV):
+		return &stepConflict{ConflictMoved}
+	}
+	return fmt.Errorf("snapshot: open a folder of the root: %w", err)
+}
+
+func (p place) close() {
+	closeFD(p.folder)
+	closeFD(p.from)
+}

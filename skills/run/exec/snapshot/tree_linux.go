@@ -139,3 +139,17 @@ func readTarget(folder int, name string) (string, error) {
 	}
 	return string(buf[:n]), nil
 }
+
+// listParents returns the folders on the way to rel, the root first.
+func listParents(rel string) []string {
+	out := []string{"."}
+	if rel == "." {
+		return out
+	}
+	for i, b := range []byte(rel) {
+		if b == '/' {
+			out = append(out, rel[:i])
+		}
+	}
+	return out
+}

@@ -115,48 +115,6 @@ func (a *applier) open(i int) (root, upper int, err error) {
 	return root, upper, nil
 }
 
-// place is one step with its folders open. They are opened for each step alone: what was
-// moved out of the root since must not be written to.
-type place struct {
-	step
-	index  int
-	folder int // of the root
-	from   int // of the upper layer
-	name   string
-}
-
-func (a *applier) enterPlace(s step, index int) (place, error) {
-	root, upper, err := a.open(s.Root)
-	if err != nil {
-		return place{}, err
-	}
-	p := place{step: s, index: index, from: -1, folder: -1}
-	if p.folder, p.name, err = openParent(root, s.Path); err != nil {
-		return p, explainMoved(err)
-	}
-	if s.Type != File && s.Type != Link && s.Type != Folder {
-		return p, nil
-	}
-	if p.from, _, err = openParent(upper, s.Path); err != nil {
-		closeFD(p.folder)
-		return p, fmt.Errorf("snapshot: open a changed folder: %w", err)
-	}
-	return p, nil
-}
-
-func explainMoved(err error) error {
-	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EXDEV):
-		return &stepConflict{ConflictMoved}
-	}
-	return fmt.Errorf("snapshot: open a folder of the root: %w", err)
-}
-
-func (p place) close() {
-	closeFD(p.folder)
-	closeFD(p.from)
-}
-
 // aside and gone are the names, beside a path, of what was there: before and after it was
 // looked at. temp is a copy that isn't complete.
 func (a *applier) aside(p place) string { return a.tempName(p, "aside") }
@@ -255,12 +213,6 @@ func (a *applier) removeStep(s step, index int) error {
 	}
 	a.layer.reachPoint("gone")
 	return removeTree(p.folder, a.gone(p))
-}
-
-// displaces reports whether the old must go before the new can come: a folder can't be
-// exchanged for a file without showing either half made.
-func (s step) displaces() bool {
-	return s.Kind != Deleted && s.Was != None && (s.Was == Folder) != (s.Type == Folder)
 }
 
 // putAside takes what is at a path out of the way, if it is what was listed. It can be

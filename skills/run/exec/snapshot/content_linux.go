@@ -4,6 +4,9 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
+	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // keptShare is the part of its old bytes below which a file that was written over counts as
@@ -154,4 +157,28 @@ func countSameEnds(older io.ReaderAt, oldSize int64, newer io.ReaderAt, newSize 
 		same++
 	}
 	return int64(same), nil
+}
+
+// compareContents reports whether a changed file keeps little of what the root has.
+func compareContents(ctx context.Context, lower, upper int, c Change) (bool, error) {
+	older, err := openContent(lower, c.Path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = older.Close() }()
+	newer, err := openContent(upper, c.Path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = newer.Close() }()
+	return keepsLittle(ctx, older, c.WasSize, newer, c.Size)
+}
+
+// openContent opens a file below a folder for reading.
+func openContent(top int, rel string) (*os.File, error) {
+	fd, err := openBeneath(top, rel, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "file"), nil
 }

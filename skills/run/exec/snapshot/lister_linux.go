@@ -4,69 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/vedette-dev/vedette/skills/run/exec/snapshot/mount"
 )
-
-// Changes lists what the program did, within the layer's limits. The program must have
-// ended. Errors are *LimitError, ctx's, or those of the file system.
-func (l *Layer) Changes(ctx context.Context) (*Changes, error) {
-	out := &Changes{Roots: l.Roots()}
-	sum := startDigest(out.Roots)
-	err := l.Each(ctx, func(c Change) error {
-		sum.add(c)
-		out.Bytes += c.Size
-		out.List = append(out.List, c)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	out.Digest = sum.sum()
-	return out, nil
-}
-
-// Each calls yield with each change in the order of Changes, and keeps none of them. It
-// stops at the first error of yield and returns it.
-func (l *Layer) Each(ctx context.Context, yield func(Change) error) error {
-	w := &lister{ctx: ctx, layer: l, yield: yield}
-	for i := range l.meta.Roots {
-		if err := w.listRoot(i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openRoot opens a root of the layer, and makes sure that it is still that folder.
-func (l *Layer) openRoot(i int) (int, error) {
-	r := l.meta.Roots[i]
-	how := &unix.OpenHow{Flags: folderFlags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
-	fd, err := unix.Openat2(unix.AT_FDCWD, r.Path, how)
-	if err != nil {
-		return -1, &RootError{r.Path, "can't be opened; put the folder back where it was"}
-	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Dev != r.Dev || st.Ino != r.Ino {
-		closeFD(fd)
-		return -1, &RootError{r.Path, "isn't the folder that it was; put the folder back where it was"}
-	}
-	return fd, nil
-}
-
-// openUpper opens the upper layer over a root.
-func (l *Layer) openUpper(i int) (int, error) {
-	fd, err := unix.Open(filepath.Join(l.rootFolder(i), mount.Upper), folderFlags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, fmt.Errorf("snapshot: open an upper layer: %w", err)
-	}
-	return fd, nil
-}
 
 // lister walks an upper layer beside its root. Names and contents are a stranger's.
 type lister struct {
@@ -359,4 +302,136 @@ func stripMode(mode, allowed uint32) (kept uint32, stripped string) {
 		words = append(words, "setgid")
 	}
 	return mode & allowed, strings.Join(words, ",")
+}
+
+// listOther lists a file, a link, or what can't be committed.
+func (w *lister) listOther(p pair, name string, c Change, up, low unix.Stat_t) error {
+	c.Type, c.Kind = typeOf(up), kindOver(c.Was)
+	if c.Type != c.Was {
+		if err := w.measureOld(p, name, &c, low); err != nil {
+			return err
+		}
+	}
+	var err error
+	switch {
+	case c.Refused != "":
+	case c.Type == File:
+		err = w.describeFile(p, name, &c, up, low)
+	case c.Type == Link:
+		err = w.describeLink(p, name, &c)
+	default:
+		c.Refused = RefusedType
+	}
+	if err != nil || c.Kind == "" {
+		return err
+	}
+	return w.emit(c)
+}
+
+// lostShare is the part of its bytes below which what is left of a file is as good as none.
+const lostShare = 10
+
+// describeFile hashes a file and compares it with what the root has.
+func (w *lister) describeFile(p pair, name string, c *Change, up, low unix.Stat_t) error {
+	c.Mode, c.Stripped = stripMode(up.Mode&0o7777, 0o1777)
+	c.Size = up.Size
+	limits := w.layer.meta.Limits
+	if w.bytes += up.Size; w.bytes > limits.Bytes || up.Size > limits.Bytes {
+		return &LimitError{"bytes", limits.Bytes}
+	}
+	sum, attrs, capable, err := w.readFile(p.upper, name, up)
+	if errors.Is(err, unix.EACCES) {
+		c.Refused = RefusedUnreadable
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.SHA256, c.Attrs = sum, attrs
+	if capable {
+		c.Stripped = strings.TrimPrefix(c.Stripped+",capability", ",")
+	}
+	if c.Was != File {
+		return nil
+	}
+	c.WasSize, c.HardLinked = low.Size, low.Nlink > 1
+	if c.Size < c.WasSize/lostShare || c.Size == 0 && c.WasSize > 0 {
+		c.Lost = 1
+	}
+	if c.Size != c.WasSize {
+		return nil
+	}
+	return w.compareFile(p, name, c, up, low)
+}
+
+// compareFile tells a file of another content from one of other attributes or times. A
+// file of the root that can't be read counts as another content.
+func (w *lister) compareFile(p pair, name string, c *Change, up, low unix.Stat_t) error {
+	old, oldAttrs, _, err := w.readFile(p.lower, name, low)
+	switch {
+	case w.ctx.Err() != nil:
+		return w.ctx.Err()
+	case err != nil || old != c.SHA256:
+		return nil //nolint:nilerr // it is listed as another content
+	case c.Mode != c.WasMode || c.Attrs != oldAttrs || c.Stripped != "":
+		c.Kind = Attributes
+	case up.Mtim != low.Mtim:
+		c.Kind = Touched
+	default:
+		c.Kind = "" // it was opened for writing, and nothing was written
+	}
+	return nil
+}
+
+// readFile returns the hashes of a file's content and of its kept attributes.
+func (w *lister) readFile(folder int, name string, st unix.Stat_t) (sum, attrs string, capable bool, err error) {
+	fd, err := openBeneath(folder, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOATIME)
+	if errors.Is(err, unix.EPERM) { // the file is another user's
+		fd, err = openBeneath(folder, name, unix.O_RDONLY|unix.O_NONBLOCK)
+	}
+	if err != nil {
+		return "", "", false, fmt.Errorf("snapshot: open a file: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "file")
+	defer func() { _ = f.Close() }()
+	var now unix.Stat_t
+	if err := unix.Fstat(fd, &now); err != nil || now.Ino != st.Ino || typeOf(now) != File {
+		return "", "", false, errors.New("snapshot: a file changed while it was listed")
+	}
+	if sum, err = hashContent(w.ctx, f, st.Size); err != nil {
+		return "", "", false, err
+	}
+	attrs, capable, err = sumAttrs(fd)
+	return sum, attrs, capable, err
+}
+
+// describeLink reads where a link leads, and refuses it where that is outside.
+func (w *lister) describeLink(p pair, name string, c *Change) error {
+	target, err := readTarget(p.upper, name)
+	if err != nil {
+		return err
+	}
+	c.Target, c.Mode = target, 0o777
+	root, allowed := w.layer.meta.Roots[w.root].Path, w.layer.meta.LinkTargets
+	inside := staysInside(root, c.Path, target, allowed)
+	if inside {
+		inside, err = leadsInside(w.top, root, c.Path, target, allowed)
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot: follow a link: %w", err)
+	}
+	if !inside {
+		c.Refused = RefusedLink
+	}
+	if c.Was != Link {
+		return nil
+	}
+	old, err := readTarget(p.lower, name)
+	if err != nil {
+		return err
+	}
+	if old == target {
+		c.Kind = ""
+	}
+	return nil
 }

@@ -9,13 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Conflicts returns what others changed since the start at the paths of the changes, at
-// most 1,000. Commit looks for itself; this is for those who want to know before.
-func (l *Layer) Conflicts(ctx context.Context, c *Changes) ([]Conflict, error) {
-	_, conflicts, err := l.planSteps(ctx, c.List)
-	return conflicts, err
-}
-
 // planner finds for each change what the root has there, and who else changed it.
 type planner struct {
 	ctx         context.Context //nolint:containedctx // it lives as long as one planSteps
@@ -272,45 +265,3 @@ func (p *planner) keepModes(folder int, rel string) {
 
 // isNew reports whether something was changed since the start.
 func (p *planner) isNew(st unix.Stat_t) bool { return p.layer.isNew(st) }
-
-func (l *Layer) isNew(st unix.Stat_t) bool {
-	if st.Ctim.Nsec == 0 {
-		// A file system that counts whole seconds: the start's own second is too coarse.
-		return st.Ctim.Nano() >= l.meta.Started-2e9
-	}
-	return st.Ctim.Nano() >= l.meta.Started
-}
-
-// clockSlack is how far the offset of the clock may shrink without having been set back.
-const clockSlack = 2_000_000 // nanoseconds
-
-// isClockBack reports whether the clock was set back since the start, so that changes of
-// others may look older than they are.
-func (l *Layer) isClockBack() (bool, error) {
-	boot, _, offset, err := clockOffset()
-	if err != nil {
-		return false, err
-	}
-	if boot != l.meta.Boot {
-		var now unix.Timespec
-		if err := unix.ClockGettime(unix.CLOCK_REALTIME, &now); err != nil {
-			return false, fmt.Errorf("snapshot: read the clock: %w", err)
-		}
-		return now.Nano() < l.meta.Started, nil
-	}
-	return offset < l.meta.Offset-clockSlack, nil
-}
-
-// listParents returns the folders on the way to rel, the root first.
-func listParents(rel string) []string {
-	out := []string{"."}
-	if rel == "." {
-		return out
-	}
-	for i, b := range []byte(rel) {
-		if b == '/' {
-			out = append(out, rel[:i])
-		}
-	}
-	return out
-}
