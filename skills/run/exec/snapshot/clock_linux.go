@@ -17,9 +17,9 @@ const (
 	probeWait  = 500 * time.Microsecond
 )
 
-// probeTime returns a change time later than that of anything changed before. What was
+// probeStartTime returns a change time later than that of anything changed before. What was
 // changed in the same tick would otherwise look as if others had done it since.
-func probeTime(file string) (int64, error) {
+func probeStartTime(file string) (int64, error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
 		return 0, err
@@ -71,27 +71,28 @@ func clockOffset() (boot string, low, high int64, err error) {
 // clockSlack is how far the offset of the clock may shrink without having been set back.
 const clockSlack = 2_000_000 // nanoseconds
 
-func (l *Layer) isNew(st unix.Stat_t) bool {
+// isChangedSinceStart reports whether something was changed since the start.
+func (m *meta) isChangedSinceStart(st unix.Stat_t) bool {
 	if st.Ctim.Nsec == 0 {
 		// A file system that counts whole seconds: the start's own second is too coarse.
-		return st.Ctim.Nano() >= l.meta.Started-2e9
+		return st.Ctim.Nano() >= m.Started-2e9
 	}
-	return st.Ctim.Nano() >= l.meta.Started
+	return st.Ctim.Nano() >= m.Started
 }
 
 // isClockBack reports whether the clock was set back since the start, so that changes of
 // others may look older than they are.
-func (l *Layer) isClockBack() (bool, error) {
+func (m *meta) isClockBack() (bool, error) {
 	boot, _, offset, err := clockOffset()
 	if err != nil {
 		return false, err
 	}
-	if boot != l.meta.Boot {
+	if boot != m.Boot {
 		var now unix.Timespec
 		if err := unix.ClockGettime(unix.CLOCK_REALTIME, &now); err != nil {
 			return false, fmt.Errorf("snapshot: read the clock: %w", err)
 		}
-		return now.Nano() < l.meta.Started, nil
+		return now.Nano() < m.Started, nil
 	}
-	return offset < l.meta.Offset-clockSlack, nil
+	return offset < m.Offset-clockSlack, nil
 }

@@ -26,7 +26,7 @@ func (l *Layer) Commit(ctx context.Context, digest string, o CommitOptions) (Rep
 	if state, err := l.State(); err != nil || state != StateOpen {
 		return Report{}, errors.Join(err, ErrBegun)
 	}
-	j, err := l.decide(ctx, digest, o)
+	j, err := l.decideCommit(ctx, digest, o)
 	if err != nil {
 		return Report{}, err
 	}
@@ -36,17 +36,17 @@ func (l *Layer) Commit(ctx context.Context, digest string, o CommitOptions) (Rep
 		return Report{}, errors.Join(err, l.withdrawJournal())
 	}
 	l.reachPoint("journal")
-	return l.applyJournal(ctx, j, false)
+	return newApplier(ctx, l, false).applyJournal(j)
 }
 
-// decide lists the changes once more and plans their steps. What it returns is durable
+// decideCommit lists the changes once more and plans their steps. What it returns is durable
 // in the upper layer.
-func (l *Layer) decide(ctx context.Context, digest string, o CommitOptions) (journal, error) {
+func (l *Layer) decideCommit(ctx context.Context, digest string, o CommitOptions) (journal, error) {
 	changes, err := l.Changes(ctx)
 	if err != nil {
 		return journal{}, err
 	}
-	steps, conflicts, err := l.planSteps(ctx, changes.List)
+	steps, conflicts, err := newPlanner(ctx, l).planSteps(changes.List)
 	if err != nil {
 		return journal{}, err
 	}
@@ -91,9 +91,9 @@ func (l *Layer) Resume(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	if state == StateCommitted {
-		return reportOf(j), nil
+		return summarizeJournal(j), nil
 	}
-	return l.applyJournal(ctx, j, true)
+	return newApplier(ctx, l, true).applyJournal(j)
 }
 
 // withdrawJournal takes a decision back of which no step was done.
@@ -130,7 +130,7 @@ func (l *Layer) syncUpper(steps []step) error {
 		} else {
 			err = syncPaths(upper, paths)
 		}
-		closeFD(upper)
+		closeDescriptor(upper)
 		if err != nil {
 			return fmt.Errorf("snapshot: flush the changes: %w", err)
 		}
@@ -156,7 +156,7 @@ func (l *Layer) syncRoots(steps []step) error {
 			return err
 		}
 		err = syncFolders(root, list)
-		closeFD(root)
+		closeDescriptor(root)
 		if err != nil {
 			return fmt.Errorf("snapshot: flush the roots: %w", err)
 		}
@@ -164,7 +164,7 @@ func (l *Layer) syncRoots(steps []step) error {
 	return nil
 }
 
-func reportOf(j journal) Report {
+func summarizeJournal(j journal) Report {
 	r := Report{Digest: j.digest, Left: j.left}
 	for _, s := range j.steps {
 		switch s.Kind {

@@ -53,7 +53,7 @@ func keepsLittle(ctx context.Context, older io.ReaderAt, oldSize int64, newer io
 			kept += size
 		}
 	}}
-	if err := c.cutAll(io.NewSectionReader(newer, 0, newSize)); err != nil {
+	if err := c.cutIntoWords(io.NewSectionReader(newer, 0, newSize)); err != nil {
 		return false, err
 	}
 	return kept*keptShare < total, nil
@@ -67,12 +67,12 @@ func countWords(ctx context.Context, r io.ReaderAt, size int64) (words map[uint6
 		total += n
 	}}
 	if size <= wholeSize {
-		return words, total, c.cutAll(io.NewSectionReader(r, 0, size))
+		return words, total, c.cutIntoWords(io.NewSectionReader(r, 0, size))
 	}
 	stretch := size / partCount
 	for i := range int64(partCount) {
 		at := i*stretch + rand.Int64N(stretch-partSize+1) //nolint:gosec // a guess gains a program one file
-		if err := c.cutAll(io.NewSectionReader(r, at, partSize)); err != nil {
+		if err := c.cutIntoWords(io.NewSectionReader(r, at, partSize)); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -94,8 +94,8 @@ const (
 	hashPrime = 1099511628211
 )
 
-// cutAll hands on all words of a reader. The last one ends with it.
-func (c *wordCutter) cutAll(r io.Reader) error {
+// cutIntoWords hands on all words of a reader. The last one ends with it.
+func (c *wordCutter) cutIntoWords(r io.Reader) error {
 	buf := make([]byte, 64<<10)
 	c.hash, c.size = hashStart, 0
 	for {
@@ -109,7 +109,7 @@ func (c *wordCutter) cutAll(r io.Reader) error {
 				continue
 			}
 			c.hash = (c.hash ^ uint64(b)) * hashPrime
-			if c.size++; c.size == wordSize || isCut(c.last, b) {
+			if c.size++; c.size == wordSize || isWordEnd(c.last, b) {
 				c.endWord()
 			}
 			c.last = b
@@ -124,8 +124,8 @@ func (c *wordCutter) cutAll(r io.Reader) error {
 	}
 }
 
-// isCut reports whether a word ends after two bytes.
-func isCut(last, b byte) bool {
+// isWordEnd reports whether a word ends after two bytes.
+func isWordEnd(last, b byte) bool {
 	return (uint32(last)<<8|uint32(b))*2654435761>>16%cutEvery == 0
 }
 

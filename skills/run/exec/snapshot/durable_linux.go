@@ -60,7 +60,7 @@ func syncPaths(top int, paths []string) error {
 			return err
 		}
 		err = unix.Fsync(fd)
-		closeFD(fd)
+		closeDescriptor(fd)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func syncFolders(top int, folders map[string]bool) error {
 			return err
 		}
 		err = unix.Fsync(fd)
-		closeFD(fd)
+		closeDescriptor(fd)
 		if err != nil {
 			return err
 		}

@@ -11,20 +11,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Findings returns what a person should see of the changes. The files of a root are
-// counted only where the percentage needs it, and only as far.
-func (l *Layer) Findings(ctx context.Context, c *Changes, limit MaxDeleted) (Findings, error) {
-	f, lost := sortFindings(c.List)
-	inert, err := l.Inert(ctx, c)
+// examiner finds what a person should see of the changes in a layer.
+type examiner struct {
+	ctx   context.Context //nolint:containedctx // it lives as long as one Findings or Inert
+	layer *Layer
+	list  []Change
+}
+
+// listFindings returns what a person should see. The examiner counts the files of a root
+// only where the percentage needs it, and only as far.
+func (e *examiner) listFindings(limit MaxDeleted) (Findings, error) {
+	f, lost := sortFindings(e.list)
+	inert, err := e.listInert()
 	if err != nil {
 		return f, err
 	}
 	f.RunsLater = slices.DeleteFunc(f.RunsLater, func(later Change) bool { return slices.Contains(inert, later) })
-	bare, err := l.listBare(c)
+	bare, err := e.listBareRepositories()
 	if err != nil {
 		return f, err
 	}
-	steered, err := l.listSteered(ctx, c)
+	steered, err := e.listSteered()
 	if err != nil {
 		return f, err
 	}
@@ -34,7 +41,7 @@ func (l *Layer) Findings(ctx context.Context, c *Changes, limit MaxDeleted) (Fin
 		}
 	}
 	all := 0
-	for i := range l.meta.Roots {
+	for i := range e.layer.meta.Roots {
 		if lost[i] == 0 {
 			continue
 		}
@@ -42,7 +49,7 @@ func (l *Layer) Findings(ctx context.Context, c *Changes, limit MaxDeleted) (Fin
 		r := Removal{Root: i, Lost: lost[i]}
 		if limit.Percent > 0 && limit.Percent < 100 {
 			need := lost[i]*100/limit.Percent + 1
-			of, err := l.countFiles(ctx, i, need)
+			of, err := e.countFiles(i, need)
 			if err != nil {
 				return f, err
 			}
@@ -52,16 +59,14 @@ func (l *Layer) Findings(ctx context.Context, c *Changes, limit MaxDeleted) (Fin
 		f.Removals = append(f.Removals, r)
 	}
 	f.TooMany = f.TooMany || all > limit.Files
-	return f, l.addOverwritten(ctx, &f, c, lost, limit)
+	return f, e.addOverwritten(&f, lost, limit)
 }
 
-// Inert returns the changes that run nothing later though their names say so: of a
-// repository that the program made itself the configuration, where it sets nothing that
-// runs, and the samples of hooks. A clone needs no question for them.
-func (l *Layer) Inert(ctx context.Context, c *Changes) ([]Change, error) {
-	configs, out := newRepositories(c.List)
+// listInert returns the changes that run nothing later though their names say so.
+func (e *examiner) listInert() ([]Change, error) {
+	configs, out := newRepositories(e.list)
 	for _, one := range configs {
-		plain, err := l.isPlainConfig(ctx, one)
+		plain, err := e.isPlainConfig(one)
 		if err != nil {
 			return nil, err
 		}
@@ -74,12 +79,12 @@ func (l *Layer) Inert(ctx context.Context, c *Changes) ([]Change, error) {
 
 // isPlainConfig reads the file that a change made. Content that isn't the change's is not
 // plain.
-func (l *Layer) isPlainConfig(ctx context.Context, c Change) (bool, error) {
-	upper, err := l.openUpper(c.Root)
+func (e *examiner) isPlainConfig(c Change) (bool, error) {
+	upper, err := e.layer.openUpper(c.Root)
 	if err != nil {
 		return false, err
 	}
-	defer closeFD(upper)
+	defer closeDescriptor(upper)
 	fd, err := openBeneath(upper, c.Path, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return false, nil // what can't be read asks
@@ -87,22 +92,22 @@ func (l *Layer) isPlainConfig(ctx context.Context, c Change) (bool, error) {
 	file := os.NewFile(uintptr(fd), "config")
 	defer func() { _ = file.Close() }()
 	text, err := io.ReadAll(io.LimitReader(file, maxGitConfig+1))
-	if err != nil || ctx.Err() != nil {
-		return false, ctx.Err()
+	if err != nil || e.ctx.Err() != nil {
+		return false, e.ctx.Err()
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:]) == c.SHA256 && isPlainGitConfig(string(text)), nil
 }
 
 // countFiles counts the files of a root up to enough.
-func (l *Layer) countFiles(ctx context.Context, i, enough int) (int, error) {
-	root, err := l.openRoot(i)
+func (e *examiner) countFiles(i, enough int) (int, error) {
+	root, err := e.layer.openRoot(i)
 	if err != nil {
 		return 0, err
 	}
-	defer closeFD(root)
+	defer closeDescriptor(root)
 	n := 0
-	err = countBelow(ctx, root, enough, l.meta.Limits.Depth, &n)
+	err = countBelow(e.ctx, root, enough, e.layer.meta.Limits.Depth, &n)
 	return n, err
 }
 
@@ -118,11 +123,11 @@ func countBelow(ctx context.Context, fd, enough, depth int, n *int) error {
 		if *n >= enough {
 			return nil
 		}
-		st, found, err := lookAt(fd, name)
+		st, found, err := lookAtEntry(fd, name)
 		if err != nil || !found {
 			continue
 		}
-		if typeOf(st) != Folder {
+		if entryTypeOf(st) != Folder {
 			*n++
 			continue
 		}
@@ -134,7 +139,7 @@ func countBelow(ctx context.Context, fd, enough, depth int, n *int) error {
 			continue // what can't be entered doesn't count, which asks sooner
 		}
 		err = countBelow(ctx, sub, enough, depth-1, n)
-		closeFD(sub)
+		closeDescriptor(sub)
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ func Open(o Options) (*Layer, error) {
 // Load opens a layer that another process left. The error is ErrNoLayer where there is
 // none of that id.
 func Load(state, id string) (*Layer, error) {
-	if !isID(id) {
+	if !isLayerID(id) {
 		return nil, ErrNoLayer
 	}
 	state, err := filepath.Abs(state)
@@ -69,8 +69,8 @@ func Load(state, id string) (*Layer, error) {
 	return l, nil
 }
 
-// isID reports whether a name is one that Open gives.
-func isID(name string) bool {
+// isLayerID reports whether a name is one that Open gives.
+func isLayerID(name string) bool {
 	raw, err := hex.DecodeString(name)
 	return err == nil && hex.EncodeToString(raw) == name && len(raw) == 16
 }
@@ -87,7 +87,7 @@ func IDs(state string) ([]string, error) {
 	}
 	var out []string
 	for _, e := range entries {
-		if isID(e.Name()) && e.IsDir() {
+		if isLayerID(e.Name()) && e.IsDir() {
 			out = append(out, e.Name())
 		}
 	}
@@ -124,7 +124,7 @@ func (l *Layer) makeFolders() error {
 
 // startClock takes the time from which changes of others count, and writes down the layer.
 func (l *Layer) startClock() error {
-	started, err := probeTime(filepath.Join(l.folder, probeName))
+	started, err := probeStartTime(filepath.Join(l.folder, probeName))
 	if err != nil {
 		return fmt.Errorf("snapshot: make the probe file: %w", err)
 	}
@@ -132,7 +132,7 @@ func (l *Layer) startClock() error {
 	if l.meta.Boot, l.meta.Offset, _, err = clockOffset(); err != nil {
 		return err
 	}
-	if l.meta.Free, err = readFree(l.folder); err != nil {
+	if l.meta.Free, err = readFreeBytes(l.folder); err != nil {
 		return err
 	}
 	raw, err := json.Marshal(l.meta)
@@ -148,7 +148,7 @@ func (l *Layer) Changes(ctx context.Context) (*Changes, error) {
 	out := &Changes{Roots: l.Roots()}
 	sum := startDigest(out.Roots)
 	err := l.Each(ctx, func(c Change) error {
-		sum.add(c)
+		sum.addChange(c)
 		out.Bytes += c.Size
 		out.List = append(out.List, c)
 		return nil
@@ -175,8 +175,50 @@ func (l *Layer) Each(ctx context.Context, yield func(Change) error) error {
 // Conflicts returns what others changed since the start at the paths of the changes, at
 // most 1,000. Commit looks for itself; this is for those who want to know before.
 func (l *Layer) Conflicts(ctx context.Context, c *Changes) ([]Conflict, error) {
-	_, conflicts, err := l.planSteps(ctx, c.List)
+	_, conflicts, err := newPlanner(ctx, l).planSteps(c.List)
 	return conflicts, err
+}
+
+// Findings returns what a person should see of the changes. The files of a root are
+// counted only where the percentage needs it, and only as far.
+func (l *Layer) Findings(ctx context.Context, c *Changes, limit MaxDeleted) (Findings, error) {
+	return (&examiner{ctx, l, c.List}).listFindings(limit)
+}
+
+// Inert returns the changes that run nothing later though their names say so: of a
+// repository that the program made itself the configuration, where it sets nothing that
+// runs, and the samples of hooks. A clone needs no question for them.
+func (l *Layer) Inert(ctx context.Context, c *Changes) ([]Change, error) {
+	return (&examiner{ctx, l, c.List}).listInert()
+}
+
+// DescribeAttrs says for a person which extended attributes and access lists a change gives a
+// file or folder and which it takes; empty where they stay. Names are quoted where they
+// aren't plain. What can't be read says so.
+func (l *Layer) DescribeAttrs(c Change) string { return describeAttrs(l, c) }
+
+// Measure returns what the layer takes, also while the program runs. The error is a
+// *LimitError as soon as it is beyond the layer's limits; the caller then ends the program.
+func (l *Layer) Measure(ctx context.Context) (Usage, error) {
+	m := &usageMeter{ctx: ctx, layer: l}
+	err := m.addUppers()
+	return m.total, err
+}
+
+// MeasureRunning is Measure while a program runs; pid is PID 1 of its process namespace, as
+// this process numbers it. It counts besides the files of the layer that have no name and
+// that a process holds open: removed ones, replaced ones, and those made without a name.
+//
+// Where a process hides what it holds, keeps a file by a mapping alone, or passes one over a
+// socket, what the disk lost since the start counts in place of the sum. The error is that of
+// Measure.
+func (l *Layer) MeasureRunning(ctx context.Context, pid int) (Usage, error) {
+	m := &usageMeter{ctx: ctx, layer: l}
+	err := m.addUppers()
+	if err == nil {
+		err = m.addNameless(pid)
+	}
+	return m.total, err
 }
 
 // State returns how far the layer is.
@@ -221,7 +263,7 @@ func (l *Layer) removeInOrder() error {
 	if err != nil {
 		return fmt.Errorf("snapshot: open a layer: %w", err)
 	}
-	defer closeFD(fd)
+	defer closeDescriptor(fd)
 	for i := range l.meta.Roots {
 		if err := removeTree(fd, strconv.Itoa(i)); err != nil {
 			return err
@@ -247,7 +289,7 @@ func DiscardFolder(state, id string) error {
 	if err == nil {
 		return l.Discard()
 	}
-	if !errors.Is(err, ErrNoLayer) || !isID(id) {
+	if !errors.Is(err, ErrNoLayer) || !isLayerID(id) {
 		return err
 	}
 	return removeLayer(filepath.Join(state, id))
@@ -260,13 +302,13 @@ func (l *Layer) lock() (unlock func(), err error) {
 		return nil, fmt.Errorf("snapshot: lock a layer: %w", err)
 	}
 	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		closeFD(fd)
+		closeDescriptor(fd)
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, ErrBusy
 		}
 		return nil, fmt.Errorf("snapshot: lock a layer: %w", err)
 	}
-	return func() { closeFD(fd) }, nil
+	return func() { closeDescriptor(fd) }, nil
 }
 
 // openRoot opens a root of the layer, and makes sure that it is still that folder.
@@ -279,7 +321,7 @@ func (l *Layer) openRoot(i int) (int, error) {
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil || st.Dev != r.Dev || st.Ino != r.Ino {
-		closeFD(fd)
+		closeDescriptor(fd)
 		return -1, &RootError{r.Path, "isn't the folder that it was; put the folder back where it was"}
 	}
 	return fd, nil

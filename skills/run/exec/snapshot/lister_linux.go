@@ -33,7 +33,7 @@ type pair struct {
 	inGroups     bool // the folder that it is in has that
 }
 
-func (p pair) join(name string) string {
+func (p pair) joinName(name string) string {
 	if p.rel == "." {
 		return name
 	}
@@ -45,16 +45,16 @@ func (w *lister) listRoot(i int) error {
 	if err != nil {
 		return err
 	}
-	defer closeFD(lower)
+	defer closeDescriptor(lower)
 	w.root, w.top = i, lower
 	upper, err := w.layer.openUpper(i)
 	if errors.Is(err, unix.EACCES) {
-		return w.emit(Change{Path: ".", Kind: Attributes, Type: Folder, Was: Folder, Refused: RefusedUnreadable})
+		return w.emitChange(Change{Path: ".", Kind: Attributes, Type: Folder, Was: Folder, Refused: RefusedUnreadable})
 	}
 	if err != nil {
 		return err
 	}
-	defer closeFD(upper)
+	defer closeDescriptor(upper)
 	w.dev = w.layer.meta.Roots[i].Dev
 	p := pair{upper: upper, lower: lower, rel: "."}
 	c, err := w.compareFolders(p)
@@ -63,24 +63,24 @@ func (w *lister) listRoot(i int) error {
 	}
 	p.groups = c.Mode&unix.S_ISGID != 0
 	if c.Kind != "" {
-		if err := w.emit(c); err != nil {
+		if err := w.emitChange(c); err != nil {
 			return err
 		}
 	}
 	return w.listFolder(p)
 }
 
-// emit hands a change on, within the limits.
-func (w *lister) emit(c Change) error {
+// emitChange hands a change on, within the limits.
+func (w *lister) emitChange(c Change) error {
 	c.Root = w.root
-	if err := w.countOne(c.Path); err != nil {
+	if err := w.countPath(c.Path); err != nil {
 		return err
 	}
 	return w.yield(c)
 }
 
-// countOne counts a path that was looked at.
-func (w *lister) countOne(rel string) error {
+// countPath counts a path that was looked at.
+func (w *lister) countPath(rel string) error {
 	limits := w.layer.meta.Limits
 	if w.count++; w.count > limits.Changes {
 		return &LimitError{"changes", int64(limits.Changes)}
@@ -120,33 +120,33 @@ func (w *lister) listFolder(p pair) error {
 }
 
 func (w *lister) listEntry(p pair, name string) error {
-	rel := p.join(name)
+	rel := p.joinName(name)
 	if len(rel) > maxPath {
 		return &LimitError{"bytes of a path", maxPath}
 	}
-	up, there, err := lookAt(p.upper, name)
+	up, there, err := lookAtEntry(p.upper, name)
 	if err != nil {
 		return fmt.Errorf("snapshot: look at a change: %w", err)
 	}
 	var low unix.Stat_t
 	var lowThere bool
 	if p.lower >= 0 {
-		if low, lowThere, err = lookAt(p.lower, name); err != nil {
+		if low, lowThere, err = lookAtEntry(p.lower, name); err != nil {
 			return fmt.Errorf("snapshot: look at a root: %w", err)
 		}
 	}
 	c := Change{Path: rel}
 	if lowThere {
-		c.Was, c.WasMode = typeOf(low), low.Mode&0o7777
+		c.Was, c.WasMode = entryTypeOf(low), low.Mode&0o7777
 	}
 	if lowThere && low.Dev != w.dev {
 		c.Kind, c.Refused = Changed, RefusedMount
-		return w.emit(c)
+		return w.emitChange(c)
 	}
 	switch {
 	case !there, isWhiteout(up):
 		return w.listDeleted(p, name, c, low)
-	case typeOf(up) == Folder:
+	case entryTypeOf(up) == Folder:
 		return w.listSubfolder(p, name, c, up, low)
 	}
 	return w.listOther(p, name, c, up, low)
@@ -158,7 +158,7 @@ func (w *lister) listDeleted(p pair, name string, c Change, low unix.Stat_t) err
 	if err := w.measureOld(p, name, &c, low); err != nil {
 		return err
 	}
-	return w.emit(c)
+	return w.emitChange(c)
 }
 
 // measureOld takes down what the root has at a path that something else, or nothing,
@@ -181,7 +181,7 @@ func (w *lister) measureOld(p pair, name string, c *Change, low unix.Stat_t) err
 func (w *lister) measureOldFolder(p pair, name string, c *Change) error {
 	fd, err := openBeneath(p.lower, name, folderFlags)
 	if err == nil {
-		defer closeFD(fd)
+		defer closeDescriptor(fd)
 		var t treeMeasure
 		t, err = w.measureTree(fd)
 		c.Lost, c.WasSize, c.Listing = t.files, t.bytes, t.sum
@@ -211,21 +211,21 @@ func (w *lister) measureTree(fd int) (treeMeasure, error) {
 func (w *lister) listSubfolder(p pair, name string, c Change, up, low unix.Stat_t) error {
 	upper, err := openBeneath(p.upper, name, folderFlags)
 	if errors.Is(err, unix.EACCES) || err == nil && up.Mode&0o500 != 0o500 {
-		closeFD(upper)
-		c.Kind, c.Type, c.Refused = kindOver(c.Was), Folder, RefusedUnreadable
-		return w.emit(c)
+		closeDescriptor(upper)
+		c.Kind, c.Type, c.Refused = kindReplacing(c.Was), Folder, RefusedUnreadable
+		return w.emitChange(c)
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot: open a changed folder: %w", err)
 	}
-	defer closeFD(upper)
+	defer closeDescriptor(upper)
 	sub := pair{upper: upper, lower: -1, rel: c.Path, depth: p.depth + 1, inGroups: p.groups}
 	if c.Was == Folder {
 		if sub.lower, err = openBeneath(p.lower, name, folderFlags); err != nil {
 			return fmt.Errorf("snapshot: open a folder of the root: %w", err)
 		}
-		defer closeFD(sub.lower)
-		sub.opaque = p.opaque || isOpaque(upper)
+		defer closeDescriptor(sub.lower)
+		sub.opaque = p.opaque || isOpaqueFolder(upper)
 	}
 	found, err := w.compareFolders(sub)
 	if err != nil {
@@ -233,7 +233,7 @@ func (w *lister) listSubfolder(p pair, name string, c Change, up, low unix.Stat_
 	}
 	sub.groups = found.Mode&unix.S_ISGID != 0
 	if sub.lower < 0 {
-		found.Kind, found.Was, found.WasMode = kindOver(c.Was), c.Was, c.WasMode
+		found.Kind, found.Was, found.WasMode = kindReplacing(c.Was), c.Was, c.WasMode
 		if c.Was != None {
 			found.Lost, found.WasSize = 1, low.Size
 		}
@@ -241,15 +241,15 @@ func (w *lister) listSubfolder(p pair, name string, c Change, up, low unix.Stat_
 		found.Kind = Replaced
 	}
 	if found.Kind != "" {
-		if err := w.emit(found); err != nil {
+		if err := w.emitChange(found); err != nil {
 			return err
 		}
 	}
 	return w.listFolder(sub)
 }
 
-// kindOver returns the kind of something new in the place of what was there.
-func kindOver(was Type) Kind {
+// kindReplacing returns the kind of something new in the place of what was there.
+func kindReplacing(was Type) Kind {
 	if was == None {
 		return Created
 	}
@@ -279,7 +279,7 @@ func (w *lister) compareFolders(p pair) (Change, error) {
 			return c, err
 		}
 	}
-	c.Mode, c.Stripped = stripMode(up.Mode&0o7777, allowed)
+	c.Mode, c.Stripped = stripModeBits(up.Mode&0o7777, allowed)
 	if c.Attrs, _, err = sumAttrs(p.upper); err != nil {
 		return c, err
 	}
@@ -292,8 +292,8 @@ func (w *lister) compareFolders(p pair) (Change, error) {
 	return c, nil
 }
 
-// stripMode returns the permission bits that are committed, and the names of the others.
-func stripMode(mode, allowed uint32) (kept uint32, stripped string) {
+// stripModeBits returns the permission bits that are committed, and the names of the others.
+func stripModeBits(mode, allowed uint32) (kept uint32, stripped string) {
 	var words []string
 	if mode&^allowed&unix.S_ISUID != 0 {
 		words = append(words, "setuid")
@@ -306,7 +306,7 @@ func stripMode(mode, allowed uint32) (kept uint32, stripped string) {
 
 // listOther lists a file, a link, or what can't be committed.
 func (w *lister) listOther(p pair, name string, c Change, up, low unix.Stat_t) error {
-	c.Type, c.Kind = typeOf(up), kindOver(c.Was)
+	c.Type, c.Kind = entryTypeOf(up), kindReplacing(c.Was)
 	if c.Type != c.Was {
 		if err := w.measureOld(p, name, &c, low); err != nil {
 			return err
@@ -325,7 +325,7 @@ func (w *lister) listOther(p pair, name string, c Change, up, low unix.Stat_t) e
 	if err != nil || c.Kind == "" {
 		return err
 	}
-	return w.emit(c)
+	return w.emitChange(c)
 }
 
 // lostShare is the part of its bytes below which what is left of a file is as good as none.
@@ -333,7 +333,7 @@ const lostShare = 10
 
 // describeFile hashes a file and compares it with what the root has.
 func (w *lister) describeFile(p pair, name string, c *Change, up, low unix.Stat_t) error {
-	c.Mode, c.Stripped = stripMode(up.Mode&0o7777, 0o1777)
+	c.Mode, c.Stripped = stripModeBits(up.Mode&0o7777, 0o1777)
 	c.Size = up.Size
 	limits := w.layer.meta.Limits
 	if w.bytes += up.Size; w.bytes > limits.Bytes || up.Size > limits.Bytes {
@@ -395,7 +395,7 @@ func (w *lister) readFile(folder int, name string, st unix.Stat_t) (sum, attrs s
 	f := os.NewFile(uintptr(fd), "file")
 	defer func() { _ = f.Close() }()
 	var now unix.Stat_t
-	if err := unix.Fstat(fd, &now); err != nil || now.Ino != st.Ino || typeOf(now) != File {
+	if err := unix.Fstat(fd, &now); err != nil || now.Ino != st.Ino || entryTypeOf(now) != File {
 		return "", "", false, errors.New("snapshot: a file changed while it was listed")
 	}
 	if sum, err = hashContent(w.ctx, f, st.Size); err != nil {

@@ -58,7 +58,7 @@ func (m *measurer) measureFolder(fd int, rel string, depth int) error {
 		if m.out.entries++; m.out.entries > m.limits.Changes {
 			return &LimitError{"changes", int64(m.limits.Changes)}
 		}
-		st, found, err := lookAt(fd, name)
+		st, found, err := lookAtEntry(fd, name)
 		if err != nil || !found {
 			return fmt.Errorf("snapshot: look at what is removed: %w", errors.Join(err))
 		}
@@ -77,8 +77,8 @@ func (m *measurer) measureEntry(fd int, name, rel string, depth int, st unix.Sta
 		m.out.newer = true
 	}
 	here := rel + "/" + name
-	_, _ = fmt.Fprintf(m.sum, "%s %s %d %d %d\n", strconv.QuoteToASCII(here), typeOf(st), st.Ino, st.Size, st.Mtim.Nano())
-	if typeOf(st) != Folder {
+	_, _ = fmt.Fprintf(m.sum, "%s %s %d %d %d\n", strconv.QuoteToASCII(here), entryTypeOf(st), st.Ino, st.Size, st.Mtim.Nano())
+	if entryTypeOf(st) != Folder {
 		m.out.files++
 		m.out.bytes += st.Size
 		return nil
@@ -87,6 +87,6 @@ func (m *measurer) measureEntry(fd int, name, rel string, depth int, st unix.Sta
 	if err != nil {
 		return fmt.Errorf("snapshot: open what is removed: %w", err)
 	}
-	defer closeFD(sub)
+	defer closeDescriptor(sub)
 	return m.measureFolder(sub, here, depth+1)
 }

@@ -34,7 +34,7 @@ type nameless struct {
 }
 
 // findNameless looks through all processes below PID 1. The error is ctx's.
-func (l *Layer) findNameless(ctx context.Context, first int) (*nameless, error) {
+func findNameless(ctx context.Context, l *Layer, first int) (*nameless, error) {
 	n := &nameless{ctx: ctx, first: first, seen: map[fileID]bool{}}
 	raw, err := os.ReadFile(procPath(first, "mountinfo"))
 	if err != nil {
@@ -84,14 +84,14 @@ func (n *nameless) lookAtProcess(pid int) (children []int) {
 		below, err := listChildren(task)
 		n.hidden = n.hidden || err != nil && pid == n.first // this kernel doesn't tell them
 		children = append(children, below...)
-		if hasEnded(task) {
+		if hasThreadEnded(task) {
 			continue
 		}
 		err = n.lookAtFiles(task)
 		if err == nil && !mapped {
 			mapped, err = true, n.lookAtMappings(task)
 		}
-		if pid != n.first && !hasEnded(task) {
+		if pid != n.first && !hasThreadEnded(task) {
 			n.noteHidden(err)
 		}
 	}
@@ -120,9 +120,9 @@ func listChildren(task string) (out []int, err error) {
 	return out, err
 }
 
-// hasEnded reports whether a thread is gone, or holds nothing any more and waits to be reaped.
+// hasThreadEnded reports whether a thread is gone, or holds nothing any more and waits to be reaped.
 // Every user may read its state.
-func hasEnded(task string) bool {
+func hasThreadEnded(task string) bool {
 	raw, err := os.ReadFile(task + "/stat")
 	after, found := bytes.CutPrefix(raw[max(bytes.LastIndexByte(raw, ')'), 0):], []byte(") "))
 	return err != nil || found && len(after) > 0 && (after[0] == 'Z' || after[0] == 'X')
@@ -161,7 +161,7 @@ func (n *nameless) lookAtFiles(task string) error {
 // descriptors wait is a place to hide some.
 func (n *nameless) countFile(info string, st unix.Stat_t) {
 	id := fileID{st.Dev, st.Ino}
-	isSocket, isNameless := typeOf(st) == Socket, typeOf(st) == File && st.Nlink == 0 && st.Blocks > 0
+	isSocket, isNameless := entryTypeOf(st) == Socket, entryTypeOf(st) == File && st.Nlink == 0 && st.Blocks > 0
 	if !isSocket && !isNameless || isNameless && n.seen[id] {
 		return
 	}

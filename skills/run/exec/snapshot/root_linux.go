@@ -26,16 +26,16 @@ func lookAtRoots(paths []string, state string) ([]rootMeta, error) {
 		if err != nil {
 			return nil, err
 		}
-		if isBelow(r.Path, state) || isBelow(state, r.Path) {
+		if isBelowFolder(r.Path, state) || isBelowFolder(state, r.Path) {
 			return nil, &RootError{p, "has the state folder in it, or is in it; keep them apart"}
 		}
 		for _, other := range out {
-			if isBelow(r.Path, other.Path) || isBelow(other.Path, r.Path) {
+			if isBelowFolder(r.Path, other.Path) || isBelowFolder(other.Path, r.Path) {
 				return nil, &RootError{p, "overlaps another root; name the outer one alone"}
 			}
 		}
 		for _, m := range mounts {
-			if m != r.Path && isBelow(r.Path, m) {
+			if m != r.Path && isBelowFolder(r.Path, m) {
 				return nil, &RootError{p, "has another file system mounted in it, which an overlay would hide; name roots without mounts in them"}
 			}
 		}
@@ -63,8 +63,8 @@ func lookAtRoot(p string) (rootMeta, error) {
 	return rootMeta{Path: path, At: p, Dev: st.Dev, Ino: st.Ino}, nil
 }
 
-// isBelow reports whether path is folder or in it. Both are clean.
-func isBelow(folder, path string) bool {
+// isBelowFolder reports whether path is folder or in it. Both are clean.
+func isBelowFolder(folder, path string) bool {
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 

@@ -62,8 +62,8 @@ func (s setting) listPlaces() (words []string, folder bool) {
 	return words, false
 }
 
-// includes reports whether a setting names a file with more settings.
-func (s setting) includes() bool {
+// includesFile reports whether a setting names a file with more settings.
+func (s setting) includesFile() bool {
 	return slices.Contains(fileKeys, s.key) && !strings.HasPrefix(s.key, "core.")
 }
 

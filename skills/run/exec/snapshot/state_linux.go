@@ -39,8 +39,8 @@ func prepareState(folder string) (string, error) {
 	return abs, nil
 }
 
-// readFree returns how many bytes a user may still write to a folder's file system.
-func readFree(folder string) (int64, error) {
+// readFreeBytes returns how many bytes a user may still write to a folder's file system.
+func readFreeBytes(folder string) (int64, error) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(folder, &fs); err != nil {
 		return 0, fmt.Errorf("snapshot: look at the state's disk: %w", err)
@@ -53,6 +53,6 @@ func removeLayer(folder string) error {
 	if err != nil {
 		return fmt.Errorf("snapshot: open the state folder: %w", err)
 	}
-	defer closeFD(parent)
+	defer closeDescriptor(parent)
 	return removeTree(parent, filepath.Base(folder))
 }

@@ -7,40 +7,45 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Measure returns what the layer takes, also while the program runs. The error is a
-// *LimitError as soon as it is beyond the layer's limits; the caller then ends the program.
-func (l *Layer) Measure(ctx context.Context) (Usage, error) {
-	var u Usage
-	if err := l.checkFree(); err != nil {
-		return u, err
+// usageMeter adds up what a layer takes on disk.
+type usageMeter struct {
+	ctx   context.Context //nolint:containedctx // it lives as long as one Measure
+	layer *Layer
+	total Usage
+}
+
+// addUppers adds the upper layers of all roots.
+func (m *usageMeter) addUppers() error {
+	if err := m.checkFreeDisk(); err != nil {
+		return err
 	}
-	for i := range l.meta.Roots {
-		fd, err := l.openUpper(i)
+	for i := range m.layer.meta.Roots {
+		fd, err := m.layer.openUpper(i)
 		if err == nil {
-			err = l.addUsage(ctx, fd, 0, &u)
-			closeFD(fd)
+			err = m.addFolder(fd, 0)
+			closeDescriptor(fd)
 		}
 		if errors.Is(err, unix.EACCES) {
-			return u, errClosed
+			return errClosed
 		}
 		if err != nil {
-			return u, err
+			return err
 		}
 	}
-	return u, nil
+	return nil
 }
 
 // maxTaken is how much of the disk that was free at the start may be taken while a program
 // runs. A file that the program removed and holds open takes disk and is in no folder.
 const maxTaken = 75 // percent
 
-// checkFree returns a *LimitError where the disk of the state runs out.
-func (l *Layer) checkFree() error {
-	free, err := readFree(l.folder)
+// checkFreeDisk returns a *LimitError where the disk of the state runs out.
+func (m *usageMeter) checkFreeDisk() error {
+	free, err := readFreeBytes(m.layer.folder)
 	if err != nil {
 		return err
 	}
-	if l.meta.Free > 0 && free < l.meta.Free/100*(100-maxTaken) {
+	if start := m.layer.meta.Free; start > 0 && free < start/100*(100-maxTaken) {
 		return &LimitError{"percent of the disk that was free", maxTaken}
 	}
 	return nil
@@ -50,8 +55,9 @@ func (l *Layer) checkFree() error {
 // measured, and couldn't be committed.
 var errClosed = &LimitError{"folders that are closed to their owner", 0}
 
-func (l *Layer) addUsage(ctx context.Context, fd, depth int, u *Usage) error {
-	limits := l.meta.Limits
+// addFolder adds what is in an upper layer's folder and below it.
+func (m *usageMeter) addFolder(fd, depth int) error {
+	limits, u := m.layer.meta.Limits, &m.total
 	if depth > limits.Depth {
 		return &LimitError{"folders in each other", int64(limits.Depth)}
 	}
@@ -60,9 +66,9 @@ func (l *Layer) addUsage(ctx context.Context, fd, depth int, u *Usage) error {
 		return err
 	}
 	for _, name := range names {
-		st, found, err := lookAt(fd, name)
-		if err != nil || ctx.Err() != nil {
-			return errors.Join(err, ctx.Err())
+		st, found, err := lookAtEntry(fd, name)
+		if err != nil || m.ctx.Err() != nil {
+			return errors.Join(err, m.ctx.Err())
 		}
 		if !found { // the program removed it meanwhile
 			continue
@@ -75,7 +81,7 @@ func (l *Layer) addUsage(ctx context.Context, fd, depth int, u *Usage) error {
 		if u.Entries > limits.Changes {
 			return &LimitError{"changes", int64(limits.Changes)}
 		}
-		if typeOf(st) != Folder {
+		if entryTypeOf(st) != Folder {
 			continue
 		}
 		sub, err := openBeneath(fd, name, folderFlags)
@@ -85,8 +91,8 @@ func (l *Layer) addUsage(ctx context.Context, fd, depth int, u *Usage) error {
 		if err != nil {
 			continue // gone
 		}
-		err = l.addUsage(ctx, sub, depth+1, u)
-		closeFD(sub)
+		err = m.addFolder(sub, depth+1)
+		closeDescriptor(sub)
 		if err != nil && !errors.Is(err, unix.ENOENT) { // else the program removed it meanwhile
 			return err
 		}
@@ -94,32 +100,23 @@ func (l *Layer) addUsage(ctx context.Context, fd, depth int, u *Usage) error {
 	return nil
 }
 
-// MeasureRunning is Measure while a program runs; pid is PID 1 of its process namespace, as
-// this process numbers it. It counts besides the files of the layer that have no name and
-// that a process holds open: removed ones, replaced ones, and those made without a name.
-//
-// Where a process hides what it holds, keeps a file by a mapping alone, or passes one over a
-// socket, what the disk lost since the start counts in place of the sum. The error is that of
-// Measure.
-func (l *Layer) MeasureRunning(ctx context.Context, pid int) (Usage, error) {
-	u, err := l.Measure(ctx)
+// addNameless adds the files without a name that processes hold; pid is the first of them.
+// Where one hides what it holds, what the disk lost since the start counts in place of the sum.
+func (m *usageMeter) addNameless(pid int) error {
+	n, err := findNameless(m.ctx, m.layer, pid)
 	if err != nil {
-		return u, err
+		return err
 	}
-	n, err := l.findNameless(ctx, pid)
-	if err != nil {
-		return u, err
+	start, limit := m.layer.meta.Free, m.layer.meta.Limits.Bytes
+	if m.total.Bytes += n.bytes; m.total.Bytes > limit {
+		return &LimitError{"bytes", limit}
 	}
-	limit := l.meta.Limits.Bytes
-	if u.Bytes += n.bytes; u.Bytes > limit {
-		return u, &LimitError{"bytes", limit}
+	if !n.hidden || start == 0 {
+		return nil
 	}
-	if !n.hidden || l.meta.Free == 0 {
-		return u, nil
-	}
-	free, err := readFree(l.folder)
-	if err == nil && l.meta.Free-free > limit {
+	free, err := readFreeBytes(m.layer.folder)
+	if err == nil && start-free > limit {
 		err = &LimitError{"bytes", limit}
 	}
-	return u, err
+	return err
 }
