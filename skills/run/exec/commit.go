@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	osexec "os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -313,34 +311,4 @@ func explainCommit(err error) error {
 		err = fmt.Errorf("%w: %s", err, strings.Join(names, ", "))
 	}
 	return fmt.Errorf("%w: %w", skills.ErrNoEffect, err)
-}
-
-// ProbeSnapshot tries on this system all that write_mode snapshot needs, over a write root
-// and with the layer in the state folder. Nothing of it stays. It returns why it can't be had. The program that calls it must call
-// MaybeChild first.
-func ProbeSnapshot(ctx context.Context, state, folder string) error {
-	if !childReady() {
-		return errors.New("exec.MaybeChild was not called first in main")
-	}
-	path, err := osexec.LookPath("touch")
-	if err != nil {
-		return fmt.Errorf("there is no program to try it with: %w", err)
-	}
-	folder = filepath.Clean(folder)
-	p := &program{state: state, path: path, config: config{Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationFull, Dir: "/",
-		Argv: []string{path, folder + "/probe"}, Write: []string{folder}, WriteMode: WriteSnapshot}}
-	w, err := p.prepareRun(ctx, skills.Order{})
-	if err != nil {
-		return err
-	}
-	r, err := p.launch(w.ctx, p.Argv, environment{list: []string{}, layer: w.layer}, skills.Order{})
-	if err != nil {
-		_, err = w.finish(nil, err)
-		return err
-	}
-	follow, err := w.finish(r, p.outcome(w.ctx, r, r.awaitEnd()))
-	if err == nil && follow == nil {
-		err = errors.New("the program's file isn't in the layer")
-	}
-	return errors.Join(err, w.layer.Discard())
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vedette-dev/vedette/skills/run/exec/egress/listen"
 	"github.com/vedette-dev/vedette/skills/run/exec/isolate"
 )
 
@@ -71,4 +72,13 @@ func (p *program) syntheticFiles(home string) map[string]string {
 		files["/etc/resolv.conf"] = p.policy.Resolver()
 	}
 	return files
+}
+
+// planListeners is what must listen in the sandbox; nil without hosts to reach.
+func (p *program) planListeners() *listen.Plan {
+	if p.policy == nil {
+		return nil
+	}
+	plan := p.policy.Plan()
+	return &plan
 }

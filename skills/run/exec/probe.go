@@ -2,8 +2,10 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	osexec "os/exec"
+	"path/filepath"
 
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -57,4 +59,48 @@ func runProbe(ctx context.Context, path, isolation string) (*running, error) {
 		return nil, err
 	}
 	return r, p.outcome(ctx, r, r.awaitEnd())
+}
+
+// ProbeOnce returns an Options.CanSnapshot that tries each folder once, however many skills
+// name it. It must not be called by several goroutines at once.
+func ProbeOnce(ctx context.Context, state string) func(folder string) error {
+	tried := map[string]error{}
+	return func(folder string) error {
+		err, known := tried[folder]
+		if !known {
+			err = ProbeSnapshot(ctx, state, folder)
+			tried[folder] = err
+		}
+		return err
+	}
+}
+
+// ProbeSnapshot tries on this system all that write_mode snapshot needs, over a write root
+// and with the layer in the state folder. Nothing of it stays. It returns why it can't be had. The program that calls it must call
+// MaybeChild first.
+func ProbeSnapshot(ctx context.Context, state, folder string) error {
+	if !childReady() {
+		return errors.New("exec.MaybeChild was not called first in main")
+	}
+	path, err := osexec.LookPath("touch")
+	if err != nil {
+		return fmt.Errorf("there is no program to try it with: %w", err)
+	}
+	folder = filepath.Clean(folder)
+	p := &program{state: state, path: path, config: config{Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationFull, Dir: "/",
+		Argv: []string{path, folder + "/probe"}, Write: []string{folder}, WriteMode: WriteSnapshot}}
+	w, err := p.prepareRun(ctx, skills.Order{})
+	if err != nil {
+		return err
+	}
+	r, err := p.launch(w.ctx, p.Argv, environment{list: []string{}, layer: w.layer}, skills.Order{})
+	if err != nil {
+		_, err = w.finish(nil, err)
+		return err
+	}
+	follow, err := w.finish(r, p.outcome(w.ctx, r, r.awaitEnd()))
+	if err == nil && follow == nil {
+		err = errors.New("the program's file isn't in the layer")
+	}
+	return errors.Join(err, w.layer.Discard())
 }

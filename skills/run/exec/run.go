@@ -8,12 +8,10 @@ import (
 	osexec "os/exec"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/vedette-dev/vedette/skills"
-	"github.com/vedette-dev/vedette/skills/internal/scrub"
 )
 
 // drain is how long output is awaited after the program has ended: something
@@ -70,92 +68,12 @@ func (p *program) run(ctx context.Context, o skills.Order) (skills.Result, error
 	return skills.Result{Content: env.clean.Cut(text, cut), Truncated: cut, Isolation: r.isolation, Egress: r.egress, Follow: follow}, err
 }
 
-// awaitEnd returns when nothing of the program is left, with what os/exec says of
-// the process that we started.
-func (r *running) awaitEnd() error {
-	awaitExit(r.cmd)
-	_ = killGroup(r.cmd) // what it left behind
-	err := r.cmd.Wait()
-	r.readEnd()
-	r.child.close()
-	r.stop()
-	return err
-}
-
-// outcome tells an end by itself from one by force.
-func (p *program) outcome(ctx context.Context, r *running, err error) error {
-	ended := r.ending()
-	switch {
-	case ctx.Err() != nil && !ended.byItself:
-		return ctx.Err()
-	case ended.byItself && ended.code == 0 && (err == nil || errors.Is(err, osexec.ErrWaitDelay)):
-		return nil
-	case ended.byItself && ended.code != 0:
-		return r.exitError(ended.code)
-	case ended.code != 0:
-		// It was killed from inside the sandbox, as by a limit or by itself: how
-		// far it got is anybody's guess.
-		return &skills.Failure{Code: skills.FailFailed, Unknown: !p.readsOnly, Err: r.exitError(ended.code)}
-	}
-	// Killed by a signal that wasn't ours, or its pipes broke: how far it got
-	// is anybody's guess. What os/exec said is text alone, no part of the API.
-	said := "its end was not seen"
-	if err != nil {
-		said = err.Error()
-	}
-	return &skills.Failure{Code: skills.FailFailed, Unknown: !p.readsOnly, Err: errors.New("the program was ended from outside: " + said)}
-}
-
-// exitError is an exit code with what the program said.
-func (r *running) exitError(code int) *ExitError {
-	said := r.clean.Cut(r.stderr.take())
-	return &ExitError{Code: code, Stderr: strings.ToValidUTF8(strings.TrimSpace(said), "\uFFFD")}
-}
-
-// ending is how a program ended: by itself with a code, or by a signal, whose
-// code is that of shells, 128 and its number. Without a code it isn't known.
-type ending struct {
-	byItself bool
-	code     int
-}
-
-// ending reads what PID 1 told, or without it the state of the process itself.
-func (r *running) ending() ending {
-	state := r.cmd.ProcessState
-	switch {
-	case r.spaces && r.exit == nil:
-		return ending{}
-	case r.spaces && r.exit.Signaled():
-		return ending{code: 128 + int(r.exit.Signal())}
-	case r.spaces:
-		return ending{byItself: true, code: r.exit.ExitStatus()}
-	case state != nil && state.Exited():
-		return ending{byItself: true, code: state.ExitCode()}
-	}
-	return ending{}
-}
-
 // errIsolation marks a failure before the program itself was reached: the next
 // way may work, and nothing has been done.
 var errIsolation = errors.New("the isolation can't be set up")
 
 // errBegun marks a failure after the program had begun: it was killed.
 var errBegun = errors.New("the program had begun and was ended")
-
-// running is a program under way.
-type running struct {
-	cmd            *osexec.Cmd
-	isolation      string // the grade
-	spaces         bool   // it has a PID 1 of its own
-	bounded        bool   // the number of its processes has a bound
-	child          *child
-	listeners      []*os.File
-	stop           func()              // ends what serves the listeners
-	egress         *skills.Egress      // what they served, when they were stopped
-	exit           *syscall.WaitStatus // as PID 1 told it; nil: PID 1 died
-	stdout, stderr *limited
-	clean          *scrub.Scrubber
-}
 
 // launch starts the program in the first way that this system has.
 func (p *program) launch(ctx context.Context, argv []string, env environment, o skills.Order) (*running, error) {
@@ -226,33 +144,4 @@ func command(ctx context.Context, path string, argv, env []string, dir string) *
 	ownGroup(cmd)
 	cmd.Cancel = func() error { return killGroup(cmd) }
 	return cmd
-}
-
-// limited keeps the first max bytes and swallows the rest, so that a talkative
-// program neither fills our memory nor stops at a full pipe.
-type limited struct {
-	mu  sync.Mutex
-	b   []byte
-	max int
-	cut bool
-}
-
-func (l *limited) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	room := l.max - len(l.b)
-	if room < len(p) {
-		l.cut = true
-		l.b = append(l.b, p[:max(room, 0)]...)
-		return len(p), nil
-	}
-	l.b = append(l.b, p...)
-	return len(p), nil
-}
-
-// take returns what was kept, and whether something was lost.
-func (l *limited) take() (text string, cut bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return string(l.b), l.cut
 }

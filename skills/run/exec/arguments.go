@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -97,4 +98,15 @@ func texts(name string, v any) ([]string, error) {
 		return out, nil
 	}
 	return nil, decode.Refuse("argument %q is an object, which is no program's argument", name)
+}
+
+// arguments reads the top-level arguments of an order, numbers as written.
+func arguments(args string) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader([]byte(args)))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		return nil, decode.Refuse("the arguments are not an object")
+	}
+	return m, nil
 }
