@@ -552,7 +552,7 @@ var unconfined = []mutant{
 		"unix.SYS_WAIT4, child, uintptr(unsafe.Pointer(&b.status))", "skills/run/exec", []string{"TestPID1"}, false},
 	{"root's processes have no bound", "skills/run/exec/isolate/init_linux.go", "\tfirst.limitNumbers(p)\n", "",
 		"skills/run/exec", []string{"TestProcessesAreBoundedByDefault"}, false},
-	{"a program may have what is guarded", "skills/run/exec/program.go", "p.chooseWriteMode(at, s), p.checkGuarded(at, o.Guarded)}", "p.chooseWriteMode(at, s)}",
+	{"a program may have what is guarded", "skills/run/exec/program.go", "p.snapshots), checkGuarded(at, p, o.Guarded)}", "p.snapshots)}",
 		"skills/run/exec", []string{"TestGuardedPaths"}, false},
 	{"a program may replace a link to what is guarded", "skills/run/exec/guarded.go", " || write && isLinkedFrom(real, own)", "",
 		"skills/run/exec", []string{"TestGuardedPaths"}, false},

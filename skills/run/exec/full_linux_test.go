@@ -395,21 +395,21 @@ func lendCache(t *testing.T, from, to string, uid int) {
 // it from its first instruction, and none is left. One on memory that can't be had
 // starts nothing.
 func TestCgroup(t *testing.T) {
-	mount, own := ownCgroup()
+	mount, own := findOwnCgroup()
 	parent := filepath.Join(mount, filepath.Dir(own))
-	probe, err := os.MkdirTemp(parent, groupPrefix+"0-") //nolint:usetesting // a cgroup is no folder of the test
+	probe, err := os.MkdirTemp(parent, cgroupPrefix+"0-") //nolint:usetesting // a cgroup is no folder of the test
 	can := mount != "" && err == nil
 	if can {
 		require.NoError(t, os.Remove(probe))
 	}
 	out := runShell(t, opts{"read": []string{"/proc"}, "limits": opts{"processes": 100}}, `grep ^0:: /proc/self/cgroup || true`)
-	require.Equal(t, can && os.Geteuid() == 0, strings.Contains(out, "/"+groupPrefix), out)
-	left, err := filepath.Glob(filepath.Join(parent, groupPrefix+strconv.Itoa(os.Getpid())+"-*"))
+	require.Equal(t, can && os.Geteuid() == 0, strings.Contains(out, "/"+cgroupPrefix), out)
+	left, err := filepath.Glob(filepath.Join(parent, cgroupPrefix+strconv.Itoa(os.Getpid())+"-*"))
 	require.NoError(t, err)
 	require.Empty(t, left)
 
 	mark := filepath.Join(t.TempDir(), "mark")
-	g, missing := limits{Memory: 64 << 20}.newGroup(wayFull)
+	g, missing := limits{Memory: 64 << 20}.newCgroup(wayFull)
 	g.remove()
 	_, err = run(t, opts{"argv": []string{"touch", mark}, "write": []string{filepath.Dir(mark)},
 		"limits": opts{"memory": 64 << 20}}, opts{"a": ""})

@@ -16,9 +16,9 @@ import (
 
 // Options is what a running system adds to a skill's own options.
 type Options struct {
-	// Dir is the folder that relative paths in the skill's options resolve
-	// against, and the program's working directory where it names none. If
-	// empty, the process's own working directory.
+	// Dir is the folder that relative paths in the skill's options resolve against. A program
+	// that names no working directory has it for one. If empty, the process's own working
+	// directory.
 	Dir string
 	// Credentials are what a skill's option of that name may use. If nil, none.
 	Credentials skills.Credentials
@@ -31,14 +31,14 @@ type Options struct {
 	// Lookup resolves the names that the egress option lists. If nil, the system's
 	// resolver.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-	// State is the folder in which skills that write by snapshot keep what isn't
-	// committed yet; see package snapshot on where it may be. If empty, skills write
-	// directly, and one whose write_mode is snapshot is a mistake. Set it only where
-	// Result.Follow is heeded: without that nothing such a skill writes is kept.
+	// State is the folder in which skills that write by snapshot keep what isn't committed
+	// yet. Package snapshot says where it may be. If empty, skills write directly, and one
+	// whose write_mode is snapshot is a mistake. Set it only where Result.Follow is heeded:
+	// without that nothing such a skill writes is kept.
 	State string
-	// CanSnapshot tells why a write root can't be an overlay here, as ProbeSnapshot does;
-	// nil without asking means that each can. A skill that names no write_mode writes
-	// directly then, and one that names snapshot is a mistake.
+	// CanSnapshot tells why a write root can't be an overlay here, as ProbeSnapshot does. If
+	// nil, each can. A skill that names no write_mode writes directly then, and one that names
+	// snapshot is a mistake.
 	CanSnapshot func(folder string) error
 }
 
@@ -69,33 +69,35 @@ type config struct {
 	AllowDash   bool              `json:"allow_dash"`
 }
 
-func (p *program) checkPlain(at string) error {
+// checkPlain returns the mistakes in options that need no look at the system.
+func (c *config) checkPlain(at string) error {
 	errs := []error{
-		decode.OneOf(at+".stdin", "stdin", p.Stdin, "json", "none"),
-		decode.OneOf(at+".isolation", "isolation", p.Isolation,
+		decode.OneOf(at+".stdin", "stdin", c.Stdin, "json", "none"),
+		decode.OneOf(at+".isolation", "isolation", c.Isolation,
 			IsolationAuto, IsolationFull, IsolationStrict, IsolationLandlock, IsolationNamespaces, IsolationNone),
-		p.Limits.check(at+".limits", p.Isolation),
-		p.checkWrite(at),
+		c.Limits.check(at+".limits", c.Isolation),
+		c.checkWrite(at),
 	}
-	if p.OutputLimit < 1 || p.OutputLimit > skills.MaxResult {
+	if c.OutputLimit < 1 || c.OutputLimit > skills.MaxResult {
 		errs = append(errs, &skills.PathError{Path: at + ".output_limit", Msg: fmt.Sprintf("must be between 1 and %d bytes", skills.MaxResult)})
 	}
-	if p.Isolation == IsolationNone && len(p.Read)+len(p.Write) > 0 {
+	if c.Isolation == IsolationNone && len(c.Read)+len(c.Write) > 0 {
 		errs = append(errs, &skills.PathError{Path: at + ".isolation",
 			Msg: "is none, so read and write would bind nothing; set isolation to auto, or leave them out"})
 	}
 	return errors.Join(errs...)
 }
 
-func (p *program) checkArgv(at string, s *skills.Skill) error {
-	if len(p.Argv) == 0 || p.Argv[0] == "" {
+// checkArgv returns the mistakes in the list of arguments.
+func (c *config) checkArgv(at string, s *skills.Skill) error {
+	if len(c.Argv) == 0 || c.Argv[0] == "" {
 		return &skills.PathError{Path: at + ".argv", Msg: "is missing; list the program and its arguments"}
 	}
 	var errs []error
-	needed := required(s)
-	for i, a := range p.Argv {
+	needed := requiredArguments(s)
+	for i, a := range c.Argv {
 		here := fmt.Sprintf("%s.argv[%d]", at, i)
-		name, whole := placeholder(a)
+		name, whole := readPlaceholder(a)
 		switch {
 		case strings.ContainsRune(a, 0):
 			errs = append(errs, &skills.PathError{Path: here, Msg: "holds a NUL"})
@@ -108,11 +110,11 @@ func (p *program) checkArgv(at string, s *skills.Skill) error {
 			errs = append(errs, &skills.PathError{Path: here, Msg: "the program itself can't be an argument of the call"})
 		case !s.Declares(name):
 			errs = append(errs, decode.Unknown(here, "argument", name, s.DeclaredArgs()))
-		case isScript(p.Argv, i):
+		case isShellScript(c.Argv, i):
 			errs = append(errs, &skills.PathError{Path: here,
 				Msg: `would be a shell script written by the caller; write the script here and pass the value after it, as "$1": ` +
 					`argv: [sh, -c, 'eval "$1"', sh, "` + a + `"] where the argument is a command line (x-shell)`})
-		case strings.HasPrefix(p.Argv[i-1], "-") && p.Argv[i-1] != "--" && !slices.Contains(needed, name):
+		case strings.HasPrefix(c.Argv[i-1], "-") && c.Argv[i-1] != "--" && !slices.Contains(needed, name):
 			errs = append(errs, &skills.PathError{Path: here,
 				Msg: "is optional, so the option before it could lose its value; make the argument required"})
 		}
@@ -120,15 +122,15 @@ func (p *program) checkArgv(at string, s *skills.Skill) error {
 	return errors.Join(errs...)
 }
 
-// isSingleBraced reports whether an element has the form of places in an http skill's url and
-// names an argument of the skill.
+// isSingleBraced reports whether an element names an argument in single braces, as an http
+// skill's url does.
 func isSingleBraced(element string, s *skills.Skill) bool {
 	name, open := strings.CutPrefix(element, "{")
 	name, closed := strings.CutSuffix(name, "}")
 	return open && closed && s.Declares(name)
 }
 
-func required(s *skills.Skill) []string {
+func requiredArguments(s *skills.Skill) []string {
 	var v struct {
 		Required []string `json:"required"`
 	}
@@ -138,9 +140,9 @@ func required(s *skills.Skill) []string {
 	return v.Required
 }
 
-// isScript reports whether argv[i] is what a shell would run by its -c option.
+// isShellScript reports whether argv[i] is what a shell would run by its -c option.
 // A value anywhere after the script is a positional parameter, which is fine.
-func isScript(argv []string, i int) bool {
+func isShellScript(argv []string, i int) bool {
 	switch filepath.Base(argv[0]) {
 	case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish", "busybox":
 	default:

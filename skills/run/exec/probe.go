@@ -10,10 +10,10 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// Probe runs the system's program true through the whole chain of grade full, and
-// where that fails under the next grade that auto may take. It returns the grade,
-// as Result.Isolation would name it, empty if there was none; and where it isn't
-// full why, as *StepError. The program that calls it must call MaybeChild first.
+// Probe runs the system's program true through the whole chain of grade full. Where that
+// fails, it tries the next grade that auto may take. It returns the grade, as Result.Isolation
+// would name it, empty if there was none. Where the grade isn't full, the error says why, as
+// *StepError. The program that calls it must call MaybeChild first.
 func Probe(ctx context.Context) (grade string, err error) {
 	path, err := osexec.LookPath("true")
 	if err != nil {
@@ -30,9 +30,9 @@ func Probe(ctx context.Context) (grade string, err error) {
 	return lesser, err
 }
 
-// BoundsProcesses reports whether something bounds the number of processes of a
-// program under the full grade that has no limits of its own. For root it may not be
-// so before Linux 6.14 and without a delegated cgroup v2.
+// BoundsProcesses reports whether something bounds the number of processes of a program under
+// grade full. The program has no limits of its own. For root it may not be so before Linux
+// 6.14 and without a delegated cgroup v2.
 func BoundsProcesses(ctx context.Context) bool {
 	path, err := osexec.LookPath("true")
 	if err != nil {
@@ -54,11 +54,11 @@ func probeGrade(ctx context.Context, path, isolation string) (string, error) {
 func runProbe(ctx context.Context, path, isolation string) (*running, error) {
 	c := config{Argv: []string{path}, Stdin: "none", OutputLimit: defaultOutput, Isolation: isolation, Dir: "/"}
 	p := &program{config: c, path: path, readsOnly: true}
-	r, err := p.launch(ctx, p.Argv, environment{list: []string{}}, skills.Order{})
+	r, err := p.launchProgram(ctx, p.Argv, environment{list: []string{}}, skills.Order{})
 	if err != nil {
 		return nil, err
 	}
-	return r, p.outcome(ctx, r, r.awaitEnd())
+	return r, r.explainEnd(ctx, r.awaitEnd())
 }
 
 // ProbeOnce returns an Options.CanSnapshot that tries each folder once, however many skills
@@ -75,11 +75,11 @@ func ProbeOnce(ctx context.Context, state string) func(folder string) error {
 	}
 }
 
-// ProbeSnapshot tries on this system all that write_mode snapshot needs, over a write root
-// and with the layer in the state folder. Nothing of it stays. It returns why it can't be had. The program that calls it must call
-// MaybeChild first.
+// ProbeSnapshot tries on this system all that write_mode snapshot needs. It does so over a
+// write root, with the layer in the state folder, and leaves nothing. It returns why snapshot
+// can't be had. The program that calls it must call MaybeChild first.
 func ProbeSnapshot(ctx context.Context, state, folder string) error {
-	if !childReady() {
+	if !isChildReady() {
 		return errors.New("exec.MaybeChild was not called first in main")
 	}
 	path, err := osexec.LookPath("touch")
@@ -87,18 +87,19 @@ func ProbeSnapshot(ctx context.Context, state, folder string) error {
 		return fmt.Errorf("there is no program to try it with: %w", err)
 	}
 	folder = filepath.Clean(folder)
-	p := &program{state: state, path: path, config: config{Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationFull, Dir: "/",
+	p := &program{snapshots: snapshots{state: state}, path: path, config: config{
+		Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationFull, Dir: "/",
 		Argv: []string{path, folder + "/probe"}, Write: []string{folder}, WriteMode: WriteSnapshot}}
-	w, err := p.prepareRun(ctx, skills.Order{})
+	w, err := newWriting(ctx, p, skills.Order{})
 	if err != nil {
 		return err
 	}
-	r, err := p.launch(w.ctx, p.Argv, environment{list: []string{}, layer: w.layer}, skills.Order{})
+	r, err := p.launchProgram(w.ctx, p.Argv, environment{list: []string{}, layer: w.layer}, skills.Order{})
 	if err != nil {
 		_, err = w.finish(nil, err)
 		return err
 	}
-	follow, err := w.finish(r, p.outcome(w.ctx, r, r.awaitEnd()))
+	follow, err := w.finish(r, r.explainEnd(w.ctx, r.awaitEnd()))
 	if err == nil && follow == nil {
 		err = errors.New("the program's file isn't in the layer")
 	}

@@ -90,9 +90,9 @@ func TestNothingLivesAtTheReturn(t *testing.T) {
 
 // What an operator is told to do about the network isn't what is told about mounts.
 func TestRemedyOfTheNetwork(t *testing.T) {
-	forbidden := remedyOf(isolate.StepNetwork, syscall.EPERM)
+	forbidden := remedyForStep(isolate.StepNetwork, syscall.EPERM)
 	require.Contains(t, forbidden, "net_admin")
-	lacking := remedyOf(isolate.StepNetwork, syscall.EAFNOSUPPORT)
+	lacking := remedyForStep(isolate.StepNetwork, syscall.EAFNOSUPPORT)
 	require.Contains(t, lacking, "loopback")
-	require.NotContains(t, []string{forbidden, lacking}, remedyOf(isolate.StepMounts, syscall.EPERM))
+	require.NotContains(t, []string{forbidden, lacking}, remedyForStep(isolate.StepMounts, syscall.EPERM))
 }

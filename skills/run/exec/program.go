@@ -14,10 +14,6 @@ import (
 	"github.com/vedette-dev/vedette/skills/run/exec/egress"
 )
 
-// reachesHosts reports whether the program has a network that leads anywhere: what it did
-// there isn't undone.
-func (p *program) reachesHosts() bool { return p.Network || p.policy != nil }
-
 // New returns the Executor of a skill of kind "exec", or every mistake in its
 // options as joined *skills.PathError values. It looks the program and the
 // paths up, so it fails where they are missing; it starts nothing.
@@ -35,17 +31,17 @@ func New(s *skills.Skill, r skills.Redeemer, o Options) (skills.Executor, error)
 		return nil, &skills.PathError{Path: at + ".dir", Msg: "the working directory can't be found"}
 	}
 	p := &program{config: c,
-		readsOnly: s.Effect() == skills.Read, credentials: o.Credentials, lookup: o.Lookup, state: o.State, canSnapshot: o.CanSnapshot}
-	errs := []error{p.checkPlain(at), p.checkEgress(at+".egress", o.AllowHosts), p.checkEnv(at, s), p.checkArgv(at, s), p.resolve(at, base),
-		p.chooseWriteMode(at, s), p.checkGuarded(at, o.Guarded)}
-	if c.Isolation != IsolationNone && !childReady() {
+		readsOnly: s.Effect() == skills.Read, credentials: o.Credentials, lookup: o.Lookup, snapshots: snapshots{o.State, o.CanSnapshot}}
+	errs := []error{p.checkPlain(at), p.readEgress(at+".egress", o.AllowHosts), checkEnv(at, p, s), p.checkArgv(at, s),
+		p.resolvePaths(at, base), p.chooseWriteMode(at, s.TakesShell(), p.snapshots), checkGuarded(at, p, o.Guarded)}
+	if c.Isolation != IsolationNone && !isChildReady() {
 		errs = append(errs, &skills.PathError{Path: at + ".isolation",
 			Msg: "needs exec.MaybeChild to be called first in main; call it, or set isolation to none"})
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return skills.NewExecutor(r, s, p.run), nil
+	return skills.NewExecutor(r, s, p.runOrder), nil
 }
 
 // program is a skill's options, checked and resolved.
@@ -57,12 +53,21 @@ type program struct {
 	credentials skills.Credentials
 	policy      *egress.Policy // nil without hosts to reach
 	lookup      func(ctx context.Context, host string) ([]netip.Addr, error)
-	canSnapshot func(folder string) error
-	state       string // where layers are kept; empty: there are none
+	snapshots   snapshots
 }
 
-// resolve looks up the program, the working directory and the paths to allow.
-func (p *program) resolve(at, base string) error {
+// reachesHosts reports whether the program has a network that leads anywhere: what it did
+// there isn't undone.
+func (p *program) reachesHosts() bool { return p.Network || p.policy != nil }
+
+// readEgress reads the list of hosts that the program may reach.
+func (p *program) readEgress(at string, allowHosts []string) (err error) {
+	p.policy, err = p.parseEgress(at, allowHosts)
+	return err
+}
+
+// resolvePaths looks up the program, the working directory and the paths to allow.
+func (p *program) resolvePaths(at, base string) error {
 	var errs []error
 	p.real = map[string]string{}
 	abs := func(path, where string) string {

@@ -14,8 +14,8 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// drain is how long output is awaited after the program has ended: something
-// that it left behind may hold its end of the pipes for ever.
+// drain is how long output is awaited after the program has ended. What it left behind may
+// hold its end of the pipes for ever.
 const drain = 2 * time.Second
 
 // ExitError is a program that ended by itself with a code other than zero.
@@ -32,29 +32,30 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("exit code %d: %s", e.Code, e.Stderr)
 }
 
-func (p *program) run(ctx context.Context, o skills.Order) (skills.Result, error) {
-	// The kernel kills the program when the thread that started it ends, so
-	// that it doesn't survive us; this keeps that thread until the end.
+// runOrder starts the program for one order, awaits its end, and returns what it printed.
+func (p *program) runOrder(ctx context.Context, o skills.Order) (skills.Result, error) {
+	// The kernel kills the program when the thread that started it ends. This keeps that
+	// thread until the end.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	args, err := arguments(o.Args)
+	args, err := parseArguments(o.Args)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	argv, err := expand(p.Argv, args, p.AllowDash)
+	argv, err := expandArgv(p.Argv, args, p.AllowDash)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	env, err := p.environ(ctx, o)
+	env, err := newEnvironment(ctx, p, o)
 	if err != nil {
 		return skills.Result{}, err
 	}
-	keep, err := p.prepareRun(ctx, o)
+	keep, err := newWriting(ctx, p, o)
 	if err != nil {
 		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: env.clean.Error(err)}
 	}
 	env.layer = keep.layer
-	r, err := p.launch(keep.ctx, argv, env, o)
+	r, err := p.launchProgram(keep.ctx, argv, env, o)
 	if err != nil {
 		_, err = keep.finish(nil, err)
 		if errors.Is(err, errBegun) {
@@ -63,7 +64,7 @@ func (p *program) run(ctx context.Context, o skills.Order) (skills.Result, error
 		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: env.clean.Error(err)}
 	}
 	keep.first.Store(int64(r.child.firstPID()))
-	follow, err := keep.finish(r, p.outcome(keep.ctx, r, r.awaitEnd()))
+	follow, err := keep.finish(r, r.explainEnd(keep.ctx, r.awaitEnd()))
 	text, cut := r.stdout.take()
 	return skills.Result{Content: env.clean.Cut(text, cut), Truncated: cut, Isolation: r.isolation, Egress: r.egress, Follow: follow}, err
 }
@@ -75,16 +76,16 @@ var errIsolation = errors.New("the isolation can't be set up")
 // errBegun marks a failure after the program had begun: it was killed.
 var errBegun = errors.New("the program had begun and was ended")
 
-// launch starts the program in the first way that this system has.
-func (p *program) launch(ctx context.Context, argv []string, env environment, o skills.Order) (*running, error) {
-	ways, err := p.ways()
+// launchProgram starts the program in the first way that this system has.
+func (p *program) launchProgram(ctx context.Context, argv []string, env environment, o skills.Order) (*running, error) {
+	ways, err := p.listWays()
 	if err != nil {
 		return nil, err
 	}
 	var failed []error
 	for _, w := range ways {
 		w.layer = env.layer
-		r, err := p.start(ctx, w, argv, env, o)
+		r, err := p.startInWay(ctx, w, argv, env, o)
 		if err == nil || !errors.Is(err, errIsolation) {
 			return r, err
 		}
@@ -93,12 +94,12 @@ func (p *program) launch(ctx context.Context, argv []string, env environment, o 
 	return nil, errors.Join(failed...)
 }
 
-// start returns when the program is known to run, or why it doesn't; then
-// nothing of it is left.
-func (p *program) start(ctx context.Context, w way, argv []string, env environment, o skills.Order) (r *running, err error) {
-	r = &running{isolation: w.grade, spaces: w.spaces, bounded: p.boundsNumber(w), stop: func() {}, clean: env.clean,
+// startInWay returns when the program is known to run, or says why it doesn't. Then nothing of
+// it is left.
+func (p *program) startInWay(ctx context.Context, w way, argv []string, env environment, o skills.Order) (r *running, err error) {
+	r = &running{program: p, isolation: w.grade, spaces: w.spaces, bounded: w.boundsProcesses(p.Limits), stop: func() {}, clean: env.clean,
 		stdout: &limited{max: p.OutputLimit}, stderr: &limited{max: maxStderr}}
-	r.cmd = command(ctx, p.path, argv, env.list, p.Dir)
+	r.cmd = newCommand(ctx, p.path, argv, env.list, p.Dir)
 	r.cmd.Stdout, r.cmd.Stderr = r.stdout, r.stderr
 	if p.Stdin == "json" {
 		r.cmd.Stdin = strings.NewReader(o.Args)
@@ -111,14 +112,14 @@ func (p *program) start(ctx context.Context, w way, argv []string, env environme
 		return nil, startError(err, w)
 	}
 	if err = r.awaitStart(ctx, w); err == nil && len(r.listeners) > 0 {
-		err = p.serveListeners(ctx, r)
+		err = r.serveListeners(ctx)
 	}
 	if err != nil {
 		_ = killGroup(r.cmd)
 		_ = r.cmd.Wait()
-		r.readEnd()
+		r.awaitNamespaceEnd()
 		r.child.close()
-		closeAll(r.listeners)
+		closeListeners(r.listeners)
 		return nil, err
 	}
 	return r, nil
@@ -137,11 +138,11 @@ func startError(err error, w way) error {
 	return fmt.Errorf("the program can't be started: %w", err)
 }
 
-// command returns a Cmd that dies as a group when ctx ends.
-func command(ctx context.Context, path string, argv, env []string, dir string) *osexec.Cmd {
+// newCommand returns a Cmd that dies as a group when ctx ends.
+func newCommand(ctx context.Context, path string, argv, env []string, dir string) *osexec.Cmd {
 	cmd := osexec.CommandContext(ctx, path)
 	cmd.Args, cmd.Env, cmd.Dir, cmd.WaitDelay = argv, env, dir, drain
-	ownGroup(cmd)
+	askOwnGroup(cmd)
 	cmd.Cancel = func() error { return killGroup(cmd) }
 	return cmd
 }

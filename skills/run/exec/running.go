@@ -15,6 +15,7 @@ import (
 
 // running is a program under way.
 type running struct {
+	program        *program
 	cmd            *osexec.Cmd
 	isolation      string // the grade
 	spaces         bool   // it has a PID 1 of its own
@@ -34,51 +35,53 @@ func (r *running) awaitEnd() error {
 	awaitExit(r.cmd)
 	_ = killGroup(r.cmd) // what it left behind
 	err := r.cmd.Wait()
-	r.readEnd()
+	r.awaitNamespaceEnd()
 	r.child.close()
 	r.stop()
 	return err
 }
 
-// outcome tells an end by itself from one by force.
-func (p *program) outcome(ctx context.Context, r *running, err error) error {
-	ended := r.ending()
+// explainEnd tells an end by itself, which may be no error, from one by force. err is what
+// os/exec said.
+func (r *running) explainEnd(ctx context.Context, err error) error {
+	ended := r.findEnding()
 	switch {
 	case ctx.Err() != nil && !ended.byItself:
 		return ctx.Err()
 	case ended.byItself && ended.code == 0 && (err == nil || errors.Is(err, osexec.ErrWaitDelay)):
 		return nil
 	case ended.byItself && ended.code != 0:
-		return r.exitError(ended.code)
+		return r.makeExitError(ended.code)
 	case ended.code != 0:
-		// It was killed from inside the sandbox, as by a limit or by itself: how
-		// far it got is anybody's guess.
-		return &skills.Failure{Code: skills.FailFailed, Unknown: !p.readsOnly, Err: r.exitError(ended.code)}
+		// The program was killed from inside the sandbox, as by a limit or by itself. How far
+		// it got isn't known.
+		return &skills.Failure{Code: skills.FailFailed, Unknown: !r.program.readsOnly, Err: r.makeExitError(ended.code)}
 	}
-	// Killed by a signal that wasn't ours, or its pipes broke: how far it got
-	// is anybody's guess. What os/exec said is text alone, no part of the API.
+	// A signal that wasn't ours killed the program, or its pipes broke. How far it got isn't
+	// known. What os/exec said is text alone, no part of the API.
 	said := "its end was not seen"
 	if err != nil {
 		said = err.Error()
 	}
-	return &skills.Failure{Code: skills.FailFailed, Unknown: !p.readsOnly, Err: errors.New("the program was ended from outside: " + said)}
+	err = errors.New("the program was ended from outside: " + said)
+	return &skills.Failure{Code: skills.FailFailed, Unknown: !r.program.readsOnly, Err: err}
 }
 
-// exitError is an exit code with what the program said.
-func (r *running) exitError(code int) *ExitError {
+// makeExitError returns an exit code with what the program said.
+func (r *running) makeExitError(code int) *ExitError {
 	said := r.clean.Cut(r.stderr.take())
 	return &ExitError{Code: code, Stderr: strings.ToValidUTF8(strings.TrimSpace(said), "\uFFFD")}
 }
 
-// ending is how a program ended: by itself with a code, or by a signal, whose
-// code is that of shells, 128 and its number. Without a code it isn't known.
+// ending is how a program ended, by itself with a code, or by a signal. A signal's code is
+// that of shells, 128 and its number. Without a code it isn't known.
 type ending struct {
 	byItself bool
 	code     int
 }
 
-// ending reads what PID 1 told, or without it the state of the process itself.
-func (r *running) ending() ending {
+// findEnding reads what PID 1 told, or without it the state of the process itself.
+func (r *running) findEnding() ending {
 	state := r.cmd.ProcessState
 	switch {
 	case r.spaces && r.exit == nil:
@@ -93,8 +96,8 @@ func (r *running) ending() ending {
 	return ending{}
 }
 
-// limited keeps the first max bytes and swallows the rest, so that a talkative
-// program neither fills our memory nor stops at a full pipe.
+// limited keeps the first max bytes and swallows the rest. So a talkative program neither
+// fills our memory nor stops at a full pipe.
 type limited struct {
 	mu  sync.Mutex
 	b   []byte
@@ -102,6 +105,7 @@ type limited struct {
 	cut bool
 }
 
+// Write takes all of p and keeps what there is room for.
 func (l *limited) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

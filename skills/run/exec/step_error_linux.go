@@ -22,7 +22,7 @@ func explainFailure(f *isolate.Failed) error {
 	if f.Step == isolate.StepStart && f.Text == "" {
 		f.Text = "the child ended before it said why"
 	}
-	return &StepError{Step: f.Step.String(), Err: errors.New(f.Words()), Remedy: remedyOf(f.Step, f.Errno), errno: f.Errno}
+	return &StepError{Step: f.Step.String(), Err: errors.New(f.Words()), Remedy: remedyForStep(f.Step, f.Errno), errno: f.Errno}
 }
 
 // cloneFailed is a child that couldn't be started in its namespaces.
@@ -32,8 +32,8 @@ func stepFailed(s isolate.Step, errno syscall.Errno) error {
 	return explainFailure(&isolate.Failed{Step: s, Errno: errno})
 }
 
-// remedyOf says what to do about a step that failed.
-func remedyOf(s isolate.Step, errno syscall.Errno) string {
+// remedyForStep says what to do about a step that failed.
+func remedyForStep(s isolate.Step, errno syscall.Errno) string {
 	if errno == unix.ELOOP {
 		return "a link was put where a declared path leads; look who made it, remove it, or start Vedette again if it is meant"
 	}

@@ -320,13 +320,13 @@ func TestWriteMode(t *testing.T) {
 // modeOf is the mode that a skill with these options has.
 func modeOf(t *testing.T, o opts, s *skills.Skill, state, dir string) string {
 	t.Helper()
-	p := &program{state: state}
+	p := &program{snapshots: snapshots{state: state}}
 	p.Isolation = IsolationAuto
 	raw, err := json.Marshal(o)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(raw, &p.config))
-	require.NoError(t, p.resolve("run.exec", dir))
-	require.NoError(t, p.chooseWriteMode("run.exec", s))
+	require.NoError(t, p.resolvePaths("run.exec", dir))
+	require.NoError(t, p.chooseWriteMode("run.exec", s.TakesShell(), p.snapshots))
 	return p.WriteMode
 }
 
@@ -379,7 +379,7 @@ func TestPermissionsAreShown(t *testing.T) {
 // Two long names of which only the middle differs aren't shown alike.
 func TestLongNamesAreToldApart(t *testing.T) {
 	head, tail := strings.Repeat("h", 300), strings.Repeat("t", 300)
-	one, other := showText(head+"1"+tail), showText(head+"2"+tail)
+	one, other := showPathSafely(head+"1"+tail), showPathSafely(head+"2"+tail)
 	require.NotEqual(t, one, other)
 	require.Contains(t, one, "601 bytes")
 	require.Less(t, len(one), 600)

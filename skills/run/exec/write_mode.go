@@ -29,60 +29,66 @@ const (
 )
 
 // checkWrite returns the mistakes in how a program writes.
-func (p *program) checkWrite(at string) error {
+func (c *config) checkWrite(at string) error {
 	var errs []error
-	if p.WriteMode != "" {
-		errs = append(errs, decode.OneOf(at+".write_mode", "write_mode", p.WriteMode, WriteDirect, WriteSnapshot))
+	if c.WriteMode != "" {
+		errs = append(errs, decode.OneOf(at+".write_mode", "write_mode", c.WriteMode, WriteDirect, WriteSnapshot))
 	}
-	if p.WriteLimit < 0 {
+	if c.WriteLimit < 0 {
 		errs = append(errs, &skills.PathError{Path: at + ".write_limit", Msg: "must be at least 1"})
 	}
-	if p.MaxDeleted.Files < 0 || p.MaxDeleted.Percent < 0 || p.MaxDeleted.Percent > 100 {
+	if c.MaxDeleted.Files < 0 || c.MaxDeleted.Percent < 0 || c.MaxDeleted.Percent > 100 {
 		errs = append(errs, &skills.PathError{Path: at + ".max_deleted", Msg: "takes files of at least 1 and percent from 1 to 100"})
 	}
-	if p.WriteMode == WriteDirect && (p.WriteLimit != 0 || p.MaxDeleted != (maxDeleted{})) {
+	if c.WriteMode == WriteDirect && (c.WriteLimit != 0 || c.MaxDeleted != (maxDeleted{})) {
 		msg := "is direct, so write_limit and max_deleted bind nothing; leave them out"
 		errs = append(errs, &skills.PathError{Path: at + ".write_mode", Msg: msg})
 	}
 	return errors.Join(errs...)
 }
 
-// chooseWriteMode makes snapshot the mode of a skill that takes a command line and has
-// write roots, where this system was given a place for it and the roots can have it. A
-// mode that is written and can't be had is a mistake.
-func (p *program) chooseWriteMode(at string, s *skills.Skill) error {
-	why := p.whyDirect()
-	if wanted := p.WriteMode == WriteSnapshot || p.WriteMode == "" && s.TakesShell(); wanted && why == "" {
-		why = p.tryRoots()
+// chooseWriteMode settles the mode and its bounds. It is snapshot for a skill that takes a
+// command line and has write roots, where this system was given a place for it and the
+// roots can have it. A mode that is written and can't be had is a mistake.
+func (c *config) chooseWriteMode(at string, takesShell bool, o snapshots) error {
+	why := o.whyDirect(c)
+	if wanted := c.WriteMode == WriteSnapshot || c.WriteMode == "" && takesShell; wanted && why == "" {
+		why = o.tryRoots(c.Write)
 	}
 	switch {
-	case p.WriteMode == WriteSnapshot && why != "":
+	case c.WriteMode == WriteSnapshot && why != "":
 		return &skills.PathError{Path: at + ".write_mode", Msg: "can't be snapshot: " + why}
-	case p.WriteMode == "" && why == "" && s.TakesShell():
-		p.WriteMode = WriteSnapshot
-	case p.WriteMode == "":
-		p.WriteMode = WriteDirect
+	case c.WriteMode == "" && why == "" && takesShell:
+		c.WriteMode = WriteSnapshot
+	case c.WriteMode == "":
+		c.WriteMode = WriteDirect
 	}
-	if p.MaxDeleted.Files == 0 {
-		p.MaxDeleted.Files = defaultDeletedFiles
+	if c.MaxDeleted.Files == 0 {
+		c.MaxDeleted.Files = defaultDeletedFiles
 	}
-	if p.MaxDeleted.Percent == 0 {
-		p.MaxDeleted.Percent = defaultDeletedPercent
+	if c.MaxDeleted.Percent == 0 {
+		c.MaxDeleted.Percent = defaultDeletedPercent
 	}
 	return nil
 }
 
-// whyDirect returns why a program can't write by snapshot; empty if it can.
-func (p *program) whyDirect() string {
+// snapshots is what this system gives to programs that write by snapshot.
+type snapshots struct {
+	state       string // where layers are kept; empty: there are none
+	canSnapshot func(folder string) error
+}
+
+// whyDirect returns why a program with these options can't write by snapshot; empty if it can.
+func (o snapshots) whyDirect(c *config) string {
 	switch {
-	case p.state == "":
+	case o.state == "":
 		return "there is no state folder for what isn't committed yet"
-	case p.Isolation != IsolationAuto && p.Isolation != IsolationFull && p.Isolation != IsolationNamespaces:
+	case c.Isolation != IsolationAuto && c.Isolation != IsolationFull && c.Isolation != IsolationNamespaces:
 		return "the isolation has no file system of its own; set isolation to full"
-	case len(p.Write) == 0:
+	case len(c.Write) == 0:
 		return "the program writes nowhere; name its folders under write"
 	}
-	for _, w := range p.Write {
+	for _, w := range c.Write {
 		st, err := os.Stat(w)
 		if err == nil && !st.IsDir() || strings.HasPrefix(w, "/dev/") {
 			return "one of write is no folder; name the folder that it is in"
@@ -92,36 +98,37 @@ func (p *program) whyDirect() string {
 }
 
 // tryRoots asks of each write root whether it can be an overlay here; empty if all can.
-func (p *program) tryRoots() string {
-	if p.canSnapshot == nil {
+func (o snapshots) tryRoots(roots []string) string {
+	if o.canSnapshot == nil {
 		return ""
 	}
-	for _, w := range p.Write {
-		if err := p.canSnapshot(w); err != nil {
+	for _, w := range roots {
+		if err := o.canSnapshot(w); err != nil {
 			return err.Error()
 		}
 	}
 	return ""
 }
 
-// WriteModeOf returns how a skill of kind exec writes on this system; empty for one that
-// writes nowhere, and where its options are mistaken, which New tells. why is set where it
-// can't write by snapshot: with WriteDirect nothing but that decided, and the skill takes a
-// command line; with WriteSnapshot the skill names that mode, and New refuses it.
+// WriteModeOf returns how a skill of kind exec writes on this system. The mode is empty for
+// one that writes nowhere, and where its options are mistaken, which New tells. The text why
+// is set where it can't write by snapshot. With WriteDirect nothing but that decided, and the
+// skill takes a command line; with WriteSnapshot the skill names that mode, and New refuses
+// it.
 func WriteModeOf(s *skills.Skill, o Options) (mode, why string) {
 	if s.Spec().Run.Kind != "exec" {
 		return "", ""
 	}
-	p := &program{config: config{Isolation: IsolationAuto}, state: o.State, canSnapshot: o.CanSnapshot}
+	p := &program{config: config{Isolation: IsolationAuto}, snapshots: snapshots{o.State, o.CanSnapshot}}
 	base, err := filepath.Abs(o.Dir)
-	if err != nil || decode.Options(s.Spec().Run.Options, "", &p.config) != nil || p.resolve("", base) != nil || len(p.Write) == 0 {
+	if err != nil || decode.Options(s.Spec().Run.Options, "", &p.config) != nil || p.resolvePaths("", base) != nil || len(p.Write) == 0 {
 		return "", ""
 	}
 	if p.WriteMode == WriteDirect || p.WriteMode == "" && !s.TakesShell() {
 		return WriteDirect, ""
 	}
-	if why = p.whyDirect(); why == "" {
-		why = p.tryRoots()
+	if why = p.snapshots.whyDirect(&p.config); why == "" {
+		why = p.snapshots.tryRoots(p.Write)
 	}
 	if why != "" && p.WriteMode == "" {
 		return WriteDirect, why

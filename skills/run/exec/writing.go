@@ -13,7 +13,7 @@ import (
 
 // writing is where one run writes, and what becomes of it at the end.
 type writing struct {
-	p       *program
+	program *program
 	order   skills.Order
 	caller  context.Context //nolint:containedctx // it lives as long as the run
 	ctx     context.Context //nolint:containedctx // the run's: ended too where it writes too much
@@ -23,8 +23,8 @@ type writing struct {
 	first   atomic.Int64  // PID 1 of the program's processes; 0 until it runs
 }
 
-// measure returns an error where the program writes more than it may.
-func (w *writing) measure() error {
+// measureUsage returns an error where the program writes more than it may.
+func (w *writing) measureUsage() error {
 	first := int(w.first.Load())
 	if first == 0 {
 		_, err := w.layer.Measure(w.ctx)
@@ -34,15 +34,15 @@ func (w *writing) measure() error {
 	return err
 }
 
-// prepareRun makes what the program writes to, before its child starts. finish must be
-// called when every process of the program is gone.
-func (p *program) prepareRun(ctx context.Context, o skills.Order) (*writing, error) {
-	w := &writing{p: p, order: o, caller: ctx, ctx: ctx}
+// newWriting makes what the program writes to, before its child starts. The caller must
+// call finish when every process of the program is gone.
+func newWriting(ctx context.Context, p *program, o skills.Order) (*writing, error) {
+	w := &writing{program: p, order: o, caller: ctx, ctx: ctx}
 	if p.WriteMode != WriteSnapshot {
 		return w, nil
 	}
 	var err error
-	w.layer, err = snapshot.Open(snapshot.Options{State: p.state, Label: o.CallID, Roots: p.Write,
+	w.layer, err = snapshot.Open(snapshot.Options{State: p.snapshots.state, Label: o.CallID, Roots: p.Write,
 		Limits: snapshot.Limits{Bytes: p.WriteLimit}, LinkTargets: linkTargets})
 	if err != nil {
 		return nil, err
@@ -53,12 +53,12 @@ func (p *program) prepareRun(ctx context.Context, o skills.Order) (*writing, err
 	return w, nil
 }
 
-// linkTargets are where links may lead that a program leaves in a write root: the system's
-// own programs and libraries, as an environment of Python has them.
+// linkTargets are where links may lead that a program leaves in a write root. They are the
+// system's own programs and libraries, which an environment of Python links to.
 var linkTargets = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/nix/store"}
 
-// The watch looks at what the program wrote after each watchPause, and rests at least
-// watchRest times as long as a look took.
+// The watch looks at what the program wrote after each watchPause. It rests at least watchRest
+// times as long as a look took.
 const (
 	watchPause = 250 * time.Millisecond
 	watchRest  = 10
@@ -84,7 +84,7 @@ func (w *writing) watchUsage() {
 		}
 		start := time.Now()
 		var limit *snapshot.LimitError
-		err := w.measure()
+		err := w.measureUsage()
 		if errors.As(err, &limit) {
 			w.cancel(limit)
 			return
@@ -100,9 +100,9 @@ func (w *writing) watchUsage() {
 	}
 }
 
-// finish decides what becomes of what was written. r is nil where nothing was started. What
-// a program wrote that ended by itself, with any code, follows as a call of its own. What
-// one wrote that was ended by force is thrown away.
+// finish decides what becomes of what was written. Where nothing was started, r is nil. What a
+// program wrote that ended by itself, with any code, follows as a call of its own. What one
+// wrote that was ended by force is thrown away.
 func (w *writing) finish(r *running, outcome error) (*skills.Follow, error) {
 	if w.layer == nil {
 		return nil, outcome
@@ -116,7 +116,7 @@ func (w *writing) finish(r *running, outcome error) (*skills.Follow, error) {
 		return nil, errors.Join(outcome, w.layer.Discard())
 	case beyond:
 		return nil, w.discard(limit)
-	case !r.ending().byItself:
+	case !r.findEnding().byItself:
 		return nil, w.discard(outcome)
 	}
 	changes, err := w.layer.Changes(w.caller)
@@ -134,13 +134,13 @@ func (w *writing) finish(r *running, outcome error) (*skills.Follow, error) {
 	return follow, outcome
 }
 
-// mayHaveActed reports whether a program that began and was ended may have had an effect,
-// once what it wrote was thrown away.
+// mayHaveActed reports whether a program that began and was ended may have had an effect. What
+// it wrote was thrown away before.
 func (w *writing) mayHaveActed() bool {
 	if w.layer == nil {
-		return !w.p.readsOnly
+		return !w.program.readsOnly
 	}
-	return w.p.reachesHosts()
+	return w.program.reachesHosts()
 }
 
 // discard throws away what was written. Without hosts to reach nothing of the run is left
@@ -149,7 +149,7 @@ func (w *writing) discard(why error) error {
 	if err := w.layer.Discard(); err != nil {
 		why = errors.Join(why, err)
 	}
-	if w.p.reachesHosts() {
+	if w.program.reachesHosts() {
 		return why
 	}
 	var f *skills.Failure

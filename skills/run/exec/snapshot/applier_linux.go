@@ -34,8 +34,8 @@ type action struct {
 	do    func(step, int) error
 }
 
-// listActions returns what a journal needs: what is written first, what is removed then,
-// and permissions of folders at last, the deepest first.
+// listActions returns the actions of a journal in their order. Writing comes first, then
+// removing, then the permissions of folders, the deepest first.
 func (a *applier) listActions(steps []step) []action {
 	var out []action
 	for i, s := range steps {
@@ -120,8 +120,9 @@ func (a *applier) openFolders(i int) (root, upper int, err error) {
 	return root, upper, nil
 }
 
-// asideName and goneName name what was at a path before: the first until it was looked at,
-// the second from then on. copyName names a copy that isn't complete. All lie beside the path.
+// asideName and goneName name what was at a path before. The first is its name until the
+// applier looked at it, the second from then on. A copy that isn't complete is called by
+// copyName. All lie beside the path.
 func (a *applier) asideName(p place) string { return a.nameBeside(p, "aside") }
 func (a *applier) goneName(p place) string  { return a.nameBeside(p, "gone") }
 func (a *applier) copyName(p place) string  { return a.nameBeside(p, "new") }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// bareParts are the entries by which git knows a folder of any name as a repository, whose
-// configuration it then follows.
+// bareParts are the entries by which git knows a folder of any name as a repository. Git then
+// follows its configuration.
 var bareParts = []string{"HEAD", "config", "objects", "refs"}
 
 // listBareRepositories returns the changes that make a folder a bare repository, or write what makes

@@ -66,8 +66,8 @@ type Change struct {
 	Mode, WasMode uint32
 	// Size and WasSize are bytes: of a file, or of all files below a folder that is gone.
 	Size, WasSize int64
-	// Lost is how many files of the root are gone with this change: removed, cut to less
-	// than a tenth of their bytes, or replaced by something that is no file.
+	// Lost is how many files of the root are gone with this change. They are removed, cut to
+	// less than a tenth of their bytes, or replaced by something that is no file.
 	Lost int
 	// SHA256 is hex of a file's content.
 	SHA256 string
@@ -107,8 +107,9 @@ func (c *Changes) Refused() []Change {
 	return out
 }
 
-// Show returns the path for a person: as it is where every character can be seen, else
-// quoted with escapes, so that a name can't forge a line, hide an end or pass for another.
+// Show returns the path for a person. It stays as it is where every character can be seen, and
+// is quoted with escapes otherwise. So a name can't forge a line, hide an end or pass for
+// another.
 func (c Change) Show() string { return showName(c.Path) }
 
 func showName(name string) string {
@@ -122,8 +123,8 @@ func showName(name string) string {
 // maxMarks is how many combining marks may follow each other: more cover what is around.
 const maxMarks = 2
 
-// isVisibleText reports whether all of a text is seen as what it is: it has no space but the
-// plain one, nothing without ink, and no pile of marks.
+// isVisibleText reports whether a person sees all of a text as what it is. Such a text has no
+// space but the plain one, nothing without ink, and no pile of marks.
 func isVisibleText(text string) bool {
 	marks := 0
 	for _, r := range text {
@@ -142,8 +143,9 @@ const fields = 17
 
 // encodeChange returns the one line that stands for a change, in digests and journals.
 func encodeChange(c Change) string {
-	return fmt.Sprintf("%d %s %s %s %04o %04o %d %d %d %s %s %s %s %s %t %s %s", c.Root, c.Kind, dashIfEmpty(string(c.Type)), dashIfEmpty(string(c.Was)),
-		c.Mode, c.WasMode, c.Size, c.WasSize, c.Lost, dashIfEmpty(c.SHA256), dashIfEmpty(c.Listing), dashIfEmpty(c.Attrs), dashIfEmpty(c.Stripped),
+	return fmt.Sprintf("%d %s %s %s %04o %04o %d %d %d %s %s %s %s %s %t %s %s",
+		c.Root, c.Kind, dashIfEmpty(string(c.Type)), dashIfEmpty(string(c.Was)), c.Mode, c.WasMode, c.Size, c.WasSize, c.Lost,
+		dashIfEmpty(c.SHA256), dashIfEmpty(c.Listing), dashIfEmpty(c.Attrs), dashIfEmpty(c.Stripped),
 		dashIfEmpty(string(c.Refused)), c.HardLinked, strconv.QuoteToASCII(c.Path), strconv.QuoteToASCII(c.Target))
 }
 

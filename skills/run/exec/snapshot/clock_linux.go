@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probeTries and probeWait bound how long Open waits for the kernel's clock to tick:
-// file times are as coarse as that tick before Linux 6.13.
+// probeTries and probeWait bound how long Open waits for the kernel's clock to tick. Before
+// Linux 6.13 file times are as coarse as that tick.
 const (
 	probeTries = 40
 	probeWait  = 500 * time.Microsecond
@@ -80,8 +80,8 @@ func (m *meta) isChangedSinceStart(st unix.Stat_t) bool {
 	return st.Ctim.Nano() >= m.Started
 }
 
-// isClockBack reports whether the clock was set back since the start, so that changes of
-// others may look older than they are.
+// isClockBack reports whether the clock was set back since the start. Changes of others may
+// then look older than they are.
 func (m *meta) isClockBack() (bool, error) {
 	boot, _, offset, err := clockOffset()
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Commit writes the changes to the roots, where they are those of the digest. Errors:
-// ErrDigest, *RefusedError, *ConflictError and *LimitError mean that nothing was written;
-// *UnfinishedError that the commit began, so Resume it; ErrBegun that one had begun
-// before; ErrBusy that another process is at it. After nil the layer holds nothing of
-// use: Discard it when the outcome is recorded.
+// Commit writes the changes to the roots, where they are those of the digest. ErrDigest,
+// *RefusedError, *ConflictError and *LimitError mean that nothing was written.
+// *UnfinishedError means that the commit began, so Resume it; ErrBegun that one had begun
+// before; ErrBusy that another process is at it. After nil the layer holds nothing of use:
+// Discard it when the outcome is recorded.
 func (l *Layer) Commit(ctx context.Context, digest string, o CommitOptions) (Report, error) {
 	unlock, err := l.lock()
 	if err != nil {

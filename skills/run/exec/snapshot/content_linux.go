@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keptShare is the part of its old bytes below which a file that was written over counts as
-// lost: one half. Edits keep most of a text; what is encrypted keeps nothing.
+// keptShare is the part of its old bytes, one half, below which an overwritten file counts as
+// lost. Edits keep most of a text; what is encrypted keeps nothing.
 const keptShare = 2
 
 // The old content is compared as a whole up to wholeSize bytes. Of a longer one parts are
@@ -21,20 +21,20 @@ const (
 	partCount = wholeSize / partSize
 )
 
-// What has no blanks is cut after pairs of bytes that one in cutEvery pairs is like, so that
-// the cuts move with the content, and at wordSize bytes at the latest.
+// Content without blanks is cut after certain pairs of bytes, one in cutEvery. The cuts then
+// move with the content. It is cut at wordSize bytes at the latest.
 const (
 	wordSize = 64
 	cutEvery = 32
 )
 
-// endSize is how long a file may be that is also compared from both of its ends, since one
-// letter changes a file of one word as a whole.
+// endSize is how long a file may be that is also compared from both of its ends. One letter
+// changes a file of one word as a whole.
 const endSize = 4 << 10
 
-// keepsLittle reports whether a new content has less than half of what the old one had, by
-// the words of both, wherever they stand. Blanks and zeros don't count. An old content of
-// nothing else has nothing to lose.
+// keepsLittle reports whether a new content has less than half of the old one. It compares the
+// words of both, wherever they stand. Blanks and zeros don't count. An old content of nothing
+// else has nothing to lose.
 func keepsLittle(ctx context.Context, older io.ReaderAt, oldSize int64, newer io.ReaderAt, newSize int64) (bool, error) {
 	words, total, err := countWords(ctx, older, oldSize)
 	if err != nil || total == 0 {

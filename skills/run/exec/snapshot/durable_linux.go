@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// writeDurably writes a file so that it is there as a whole or not at all, also after
-// the power failed.
+// writeDurably writes a file that is there as a whole or not at all, also after the power
+// failed.
 func writeDurably(folder, name string, content []byte) error {
 	tmp := filepath.Join(folder, name+".new")
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)

@@ -111,7 +111,7 @@ func decodeStep(line string) (step, error) {
 	return s, nil
 }
 
-// displacesOld reports whether the old must go before the new can come: a folder can't be
+// displacesOld reports whether the old must go before the new can come. A folder can't be
 // exchanged for a file without showing either half made.
 func (s step) displacesOld() bool {
 	return s.Kind != Deleted && s.Was != None && (s.Was == Folder) != (s.Type == Folder)

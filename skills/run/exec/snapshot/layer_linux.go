@@ -75,8 +75,8 @@ func isLayerID(name string) bool {
 	return err == nil && hex.EncodeToString(raw) == name && len(raw) == 16
 }
 
-// IDs returns the ids of the layers in a state folder, also of those that were never
-// opened to the end: Load says ErrNoLayer of them, and DiscardFolder removes them.
+// IDs returns the ids of the layers in a state folder. Those that were never opened to the end
+// are among them. Load says ErrNoLayer of them, and DiscardFolder removes them.
 func IDs(state string) ([]string, error) {
 	entries, err := os.ReadDir(state)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -185,16 +185,16 @@ func (l *Layer) Findings(ctx context.Context, c *Changes, limit MaxDeleted) (Fin
 	return (&examiner{ctx, l, c.List}).listFindings(limit)
 }
 
-// Inert returns the changes that run nothing later though their names say so: of a
-// repository that the program made itself the configuration, where it sets nothing that
-// runs, and the samples of hooks. A clone needs no question for them.
+// Inert returns the changes that run nothing later though their names say so. These are, in a
+// repository that the program made itself, a configuration that sets nothing that runs, and
+// the samples of hooks. A clone needs no question for them.
 func (l *Layer) Inert(ctx context.Context, c *Changes) ([]Change, error) {
 	return (&examiner{ctx, l, c.List}).listInert()
 }
 
-// DescribeAttrs says for a person which extended attributes and access lists a change gives a
-// file or folder and which it takes; empty where they stay. Names are quoted where they
-// aren't plain. What can't be read says so.
+// DescribeAttrs says for a person which extended attributes and access lists a change gives or
+// takes. It is empty where they stay. Names are quoted where they aren't plain. What can't be
+// read says so.
 func (l *Layer) DescribeAttrs(c Change) string { return describeAttrs(l, c) }
 
 // Measure returns what the layer takes, also while the program runs. The error is a
@@ -252,9 +252,9 @@ func (l *Layer) Discard() error {
 	return l.removeInOrder()
 }
 
-// removeInOrder removes the layer so that one which was committed says so until it has no
-// description any more: a process that dies meanwhile must not leave what looks as if it had
-// never been committed.
+// removeInOrder removes the layer; a committed one says so until it has no description any
+// more. A process that dies meanwhile must not leave what looks as if it had never been
+// committed.
 func (l *Layer) removeInOrder() error {
 	fd, err := unix.Open(l.folder, folderFlags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {

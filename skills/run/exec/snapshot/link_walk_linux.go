@@ -19,8 +19,8 @@ type linkWalk struct {
 	links   int
 }
 
-// leadsInside reports whether a link at rel stays in its root, or in an allowed folder,
-// also where links that were there before stand on its way. The error is the file system's.
+// leadsInside reports whether a link at rel stays in its root, or in an allowed folder. It
+// follows links that were there before and stand on the way. The error is the file system's.
 func leadsInside(top int, root, rel, target string, allowed []string) (bool, error) {
 	w := &linkWalk{top: top, root: root, allowed: allowed}
 	if folder := path.Dir(rel); folder != "." {
@@ -49,8 +49,8 @@ func leadsInside(top int, root, rel, target string, allowed []string) (bool, err
 	return true, nil
 }
 
-// followTarget goes on with a link's target. ended says that it leads out of the root, and in
-// whether that is to an allowed folder.
+// followTarget goes on with a link's target. The result ended says that it leads out of the
+// root, and in whether that is to an allowed folder.
 func (w *linkWalk) followTarget(target string) (in, ended bool) {
 	if w.links++; w.links > maxLinks {
 		return false, true

@@ -91,8 +91,8 @@ func (w *lister) countPath(rel string) error {
 	return w.ctx.Err()
 }
 
-// listFolder lists what is in an upper folder; where it is opaque also what only the
-// lower one has, which is gone.
+// listFolder lists what is in an upper folder. Where that is opaque, what only the lower one
+// has is gone and is listed too.
 func (w *lister) listFolder(p pair) error {
 	limits := w.layer.meta.Limits
 	if p.depth > limits.Depth {

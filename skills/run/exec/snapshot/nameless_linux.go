@@ -69,8 +69,8 @@ func listOverlays(mountinfo string) (out []string) {
 	return out
 }
 
-// lookAtProcess looks at all threads of a process, since each may have descriptors of its own,
-// and returns the processes that they made.
+// lookAtProcess looks at all threads of a process and returns the processes that they made.
+// Each thread may have descriptors of its own.
 func (n *nameless) lookAtProcess(pid int) (children []int) {
 	if n.looked > maxHeld {
 		n.hidden = true
@@ -106,8 +106,8 @@ func (n *nameless) noteHidden(err error) {
 	}
 }
 
-// listChildren returns the processes that a thread made, and those whose parents have ended
-// where it is that of PID 1.
+// listChildren returns the processes that a thread made. Where it is that of PID 1, those
+// whose parents have ended are among them.
 func listChildren(task string) (out []int, err error) {
 	raw, err := os.ReadFile(task + "/children")
 	for _, word := range strings.Fields(string(raw)) {

@@ -2,8 +2,8 @@ package snapshot
 
 import ()
 
-// minOverwritten is from how many files of a root on their share counts where some of them
-// were written over: a program that writes its one or two results again destroys nothing.
+// minOverwritten is the least number of files of a root whose share counts where some were
+// written over. A program that writes its one or two results again destroys nothing.
 const minOverwritten = 3
 
 // isOverwrite reports whether a change may leave nothing of a file's old content. What is

@@ -48,9 +48,9 @@ func (a *applier) placeFile(p place) error {
 	return err
 }
 
-// checkMoved looks at what the upper layer has in place of a file that an earlier try moved:
-// the old one. Where others had put another there in the last moment and the process died
-// before it saw that, it is theirs, and the only one.
+// checkMoved looks at what the upper layer has in place of a moved file. After an earlier try
+// that is the old one. Where others had put another there in the last moment and the process
+// died before it saw that, it is theirs, and the only one.
 func (a *applier) checkMoved(p place, up unix.Stat_t, there bool) error {
 	switch {
 	case !a.redo:
@@ -148,8 +148,8 @@ func (p place) prepareFile() error {
 }
 
 // swapFileIn puts a file at the step's path in one move that overwrites nothing but what was
-// listed: the old one is exchanged, looked at, and put back if it is another. old is nil
-// where nothing is there.
+// listed. The old file is exchanged, looked at, and put back if it is another. The argument
+// old is nil where nothing is there.
 func (a *applier) swapFileIn(p place, from int, name string, old *unix.Stat_t) error {
 	a.layer.reachPoint("swap")
 	if old == nil {
@@ -200,7 +200,7 @@ func (a *applier) putFileBack(p place, from int, name string, ours uint64) error
 	return errTwice
 }
 
-// isSameFile reports whether a file that was moved is as it was seen before: the move itself
+// isSameFile reports whether a file that was moved is as it was seen before. The move itself
 // changes its change time alone.
 func isSameFile(now, old unix.Stat_t) bool {
 	return now.Ino == old.Ino && now.Size == old.Size && now.Mtim == old.Mtim &&

@@ -51,8 +51,8 @@ var laterFolders = []string{
 	"systemd/user", "systemd/system", "spool/cron", ".local/share/dbus-1/services", "library/launchagents", "library/launchdaemons",
 }
 
-// RunsLater reports whether something that is written at a path relative to a root is
-// run later, by others and without being asked for.
+// RunsLater reports whether others run later, without being asked to, what is written at a
+// path of a root.
 func RunsLater(rel string) bool {
 	rel = strings.ToLower(rel)
 	name := path.Base(rel)
@@ -77,9 +77,9 @@ func RunsLater(rel string) bool {
 	return isGitSteering(strings.Split(rel, "/"))
 }
 
-// isGitSteering reports whether git takes commands from the file: hooks, configuration
-// and attributes of a repository, of its modules and worktrees, and of a bare one. A
-// .git that is a file or a link leads git to another repository.
+// isGitSteering reports whether git takes commands from the file. Such are hooks,
+// configuration and attributes of a repository, of its modules and worktrees, and of a bare
+// one. A .git that is a file or a link leads git to another repository.
 func isGitSteering(parts []string) bool {
 	last := len(parts) - 1
 	for i, p := range parts {
@@ -119,8 +119,8 @@ func runsLater(c Change) bool {
 	return RunsLater(c.Path) || c.Type == Link && (RunsLater(c.Path+"/x") || leadsToLater(c.Path))
 }
 
-// leadsToLater reports whether such files stand in folders below one of that name, so that
-// a link in its place lends them.
+// leadsToLater reports whether such files stand in folders below one of that name. A link in
+// its place then lends them.
 func leadsToLater(rel string) bool {
 	name := strings.ToLower(path.Base(rel))
 	if name == ".hg" {

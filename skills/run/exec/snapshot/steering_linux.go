@@ -19,8 +19,8 @@ const (
 	maxHooks   = 1000
 )
 
-// steering are the places of one root that a configuration or a link which was there before
-// makes run later, relative to the root.
+// steering are the places of one root that a configuration or a link makes run later. Both
+// were there before. The places are relative to the root.
 type steering struct {
 	files   map[string]bool
 	folders map[string]bool
@@ -39,8 +39,8 @@ func (s *steering) holds(rel string) bool {
 	return s.folders["."]
 }
 
-// listSteered returns the changes that write what others run later because a configuration or
-// a link says so that the roots had before. A changed one asks by itself.
+// listSteered returns the changes to files that others run later because of a configuration or
+// a link. The roots had both before. A changed one asks by itself.
 func (e *examiner) listSteered() ([]Change, error) {
 	var out []Change
 	for i := range e.layer.meta.Roots {
@@ -233,9 +233,9 @@ func readBeginning(name string) (string, bool) {
 	return string(text), err == nil
 }
 
-// readConfig takes down what a configuration names: where git looks for hooks a folder, and
-// for any setting that isn't plain the files that its words name. Relative paths count from
-// the work tree and from the file's own folder, since settings differ in that.
+// readConfig takes down what a configuration names. It is a folder where git looks for hooks,
+// and for any setting that isn't plain the files that its words name. Relative paths count
+// from the work tree and from the file's own folder, since settings differ in that.
 func (s *steerer) readConfig(name, worktree string) {
 	key := name + "\x00" + worktree
 	if s.read[key] {

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openBeneath opens a path below a folder without ever leaving it: no symbolic link is
-// followed and no mount is entered. The path is isPathInRoot's.
+// openBeneath opens a path below a folder without ever leaving it. It follows no symbolic link
+// and enters no mount. The path is isPathInRoot's.
 func openBeneath(folder int, rel string, flags uint64) (int, error) {
 	how := &unix.OpenHow{Flags: flags | unix.O_CLOEXEC | unix.O_NOFOLLOW,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV}

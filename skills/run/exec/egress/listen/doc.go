@@ -34,8 +34,8 @@ const (
 	Fixed         // how many these are
 )
 
-// FrameSize is the greatest number of bytes that the packet socket hands out of one
-// packet: the headers, and nothing that was said.
+// FrameSize is the greatest number of bytes that the packet socket hands out of one packet.
+// They are the headers, and nothing that was said.
 const FrameSize = 80
 
 const dnsPort = 53
