@@ -23,4 +23,6 @@
 // standard library and golang.org/x/sys alone, and of the library only what is
 // ready early: not path/filepath, for one. TestChildStartsEarly of cmd/vedette
 // sees what came before.
+//
+// The package isn't stable: programs reach it through skills/run/exec.
 package isolate
