@@ -96,3 +96,24 @@ func TestRemedyOfTheNetwork(t *testing.T) {
 	require.Contains(t, lacking, "loopback")
 	require.NotContains(t, []string{forbidden, lacking}, remedyForStep(isolate.StepMounts, syscall.EPERM))
 }
+
+// Under the landlock grade a program that multiplies comes to an end too, whoever runs Vedette.
+func TestProcessesAreBoundedUnderLandlock(t *testing.T) {
+	sp := spec(opts{"argv": []string{"/usr/bin/python3", "-c", multiply}, "read": []string{"/proc"}, "isolation": IsolationLandlock,
+		"limits": opts{"processes": 20}})
+	sp.Timeout = time.Minute
+	before, err := os.ReadFile("/proc/sys/kernel/pid_max")
+	require.NoError(t, err)
+	kit, s := runtest.New(t), runtest.Compile(t, sp, nil)
+	e, err := New(s, kit.Redeemer, Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	res, err := kit.Run(t, e, s, opts{"a": ""})
+	var exit *ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, gradeBoth, res.Isolation)
+	require.Equal(t, 7, exit.Code, exit.Stderr)
+	require.Equal(t, "Resource temporarily unavailable True\n", res.Content)
+	after, err := os.ReadFile("/proc/sys/kernel/pid_max")
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after))
+}
