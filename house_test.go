@@ -250,12 +250,10 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"receiver sentinel/touch/bash.shell":      22,
-	"receiver skills/run/exec/snapshot.Layer": 13,
-	"receiver skills/run/exec.program":        11,
-	"receiver agents.worker":                  7,
-	"receiver sentinel/guard.Guard":           5,
-	"receiver sentinel/touch/bash.action":     5,
+	"receiver sentinel/touch/bash.shell":  22,
+	"receiver agents.worker":              7,
+	"receiver sentinel/guard.Guard":       5,
+	"receiver sentinel/touch/bash.action": 5,
 
 	"imports orchestrator/assembly": 37, // it puts everything together
 	"imports orchestrator":          14,
@@ -264,7 +262,6 @@ var wider = map[string]int{
 	"bools sentinel/touch/code.reader":   9,
 	"bools sentinel/touch/programs.Use":  8,
 	"bools sentinel/touch/bash.Path":     7,
-	"bools skills/run/exec/isolate.Plan": 7,
 	"bools sentinel/touch/bash.field":    6,
 	"bools sentinel/touch/bash.stream":   6,
 	"bools sentinel/touch/bash.taint":    6,

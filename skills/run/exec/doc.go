@@ -117,4 +117,7 @@
 // list a variable that holds a credential unless the program needs it. Don't
 // put a folder that holds Vedette's configuration, keys or database in read or write:
 // New refuses what Options.Guarded lists.
+//
+// The package isn't stable but for MaybeChild: programs reach the rest through
+// orchestrator/assembly.
 package exec

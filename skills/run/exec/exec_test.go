@@ -329,7 +329,7 @@ func FuzzExpand(f *testing.F) {
 	f.Add("a\x00", "{{a}}")
 	f.Add("{{b}}", "")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		out, err := expand([]string{"prog", "{{a}}", "lit", "{{list}}", "--", "{{b}}"}, map[string]any{"a": a, "b": b,
+		out, err := expandArgv([]string{"prog", "{{a}}", "lit", "{{list}}", "--", "{{b}}"}, map[string]any{"a": a, "b": b,
 			"list": []any{b, json.Number("7")}}, false)
 		if err != nil {
 			if !errors.Is(err, skills.ErrNoEffect) {

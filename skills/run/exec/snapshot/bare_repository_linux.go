@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// bareParts are the entries by which git knows a folder of any name as a repository, whose
-// configuration it then follows.
+// bareParts are the entries by which git knows a folder of any name as a repository. Git then
+// follows its configuration.
 var bareParts = []string{"HEAD", "config", "objects", "refs"}
 
-// listBare returns the changes that make a folder a bare repository, or write what makes
+// listBareRepositories returns the changes that make a folder a bare repository, or write what makes
 // it one. It looks at the root with the changes in it: an earlier call may have made a part.
-func (l *Layer) listBare(c *Changes) ([]Change, error) {
+func (e *examiner) listBareRepositories() ([]Change, error) {
 	type place struct {
 		root   int
 		folder string
 	}
 	known := map[place]bool{}
 	var out []Change
-	for _, one := range c.List {
+	for _, one := range e.list {
 		gone := one.Kind == Deleted || one.Kind == Touched || one.Kind == Attributes || one.Refused != ""
 		if gone || !slices.Contains(bareParts, path.Base(one.Path)) || strings.HasSuffix(path.Dir(one.Path), ".git") {
 			continue
@@ -28,7 +28,7 @@ func (l *Layer) listBare(c *Changes) ([]Change, error) {
 		bare, looked := known[at]
 		if !looked {
 			var err error
-			if bare, err = l.isBare(at.root, at.folder); err != nil {
+			if bare, err = e.isBareRepository(at.root, at.folder); err != nil {
 				return nil, err
 			}
 			known[at] = bare
@@ -40,18 +40,18 @@ func (l *Layer) listBare(c *Changes) ([]Change, error) {
 	return out, nil
 }
 
-// isBare reports whether a folder has all parts of a repository.
-func (l *Layer) isBare(root int, folder string) (bool, error) {
-	upper, err := l.openUpper(root)
+// isBareRepository reports whether a folder has all parts of a repository.
+func (e *examiner) isBareRepository(root int, folder string) (bool, error) {
+	upper, err := e.layer.openUpper(root)
 	if err != nil {
 		return false, err
 	}
-	defer closeFD(upper)
-	lower, err := l.openRoot(root)
+	defer closeDescriptor(upper)
+	lower, err := e.layer.openRoot(root)
 	if err != nil {
 		return false, err
 	}
-	defer closeFD(lower)
+	defer closeDescriptor(lower)
 	for _, name := range bareParts {
 		if !hasEntry(upper, lower, path.Join(folder, name)) {
 			return false, nil
@@ -67,8 +67,8 @@ func hasEntry(upper, lower int, rel string) bool {
 		if err != nil {
 			continue
 		}
-		st, found, err := lookAt(folder, name)
-		closeFD(folder)
+		st, found, err := lookAtEntry(folder, name)
+		closeDescriptor(folder)
 		if err == nil && found {
 			return !isWhiteout(st)
 		}

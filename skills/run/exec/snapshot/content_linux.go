@@ -4,10 +4,13 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
+	"os"
+
+	"golang.org/x/sys/unix"
 )
 
-// keptShare is the part of its old bytes below which a file that was written over counts as
-// lost: one half. Edits keep most of a text; what is encrypted keeps nothing.
+// keptShare is the part of its old bytes, one half, below which an overwritten file counts as
+// lost. Edits keep most of a text; what is encrypted keeps nothing.
 const keptShare = 2
 
 // The old content is compared as a whole up to wholeSize bytes. Of a longer one parts are
@@ -18,20 +21,20 @@ const (
 	partCount = wholeSize / partSize
 )
 
-// What has no blanks is cut after pairs of bytes that one in cutEvery pairs is like, so that
-// the cuts move with the content, and at wordSize bytes at the latest.
+// Content without blanks is cut after certain pairs of bytes, one in cutEvery. The cuts then
+// move with the content. It is cut at wordSize bytes at the latest.
 const (
 	wordSize = 64
 	cutEvery = 32
 )
 
-// endSize is how long a file may be that is also compared from both of its ends, since one
-// letter changes a file of one word as a whole.
+// endSize is how long a file may be that is also compared from both of its ends. One letter
+// changes a file of one word as a whole.
 const endSize = 4 << 10
 
-// keepsLittle reports whether a new content has less than half of what the old one had, by
-// the words of both, wherever they stand. Blanks and zeros don't count. An old content of
-// nothing else has nothing to lose.
+// keepsLittle reports whether a new content has less than half of the old one. It compares the
+// words of both, wherever they stand. Blanks and zeros don't count. An old content of nothing
+// else has nothing to lose.
 func keepsLittle(ctx context.Context, older io.ReaderAt, oldSize int64, newer io.ReaderAt, newSize int64) (bool, error) {
 	words, total, err := countWords(ctx, older, oldSize)
 	if err != nil || total == 0 {
@@ -50,7 +53,7 @@ func keepsLittle(ctx context.Context, older io.ReaderAt, oldSize int64, newer io
 			kept += size
 		}
 	}}
-	if err := c.cutAll(io.NewSectionReader(newer, 0, newSize)); err != nil {
+	if err := c.cutIntoWords(io.NewSectionReader(newer, 0, newSize)); err != nil {
 		return false, err
 	}
 	return kept*keptShare < total, nil
@@ -64,12 +67,12 @@ func countWords(ctx context.Context, r io.ReaderAt, size int64) (words map[uint6
 		total += n
 	}}
 	if size <= wholeSize {
-		return words, total, c.cutAll(io.NewSectionReader(r, 0, size))
+		return words, total, c.cutIntoWords(io.NewSectionReader(r, 0, size))
 	}
 	stretch := size / partCount
 	for i := range int64(partCount) {
 		at := i*stretch + rand.Int64N(stretch-partSize+1) //nolint:gosec // a guess gains a program one file
-		if err := c.cutAll(io.NewSectionReader(r, at, partSize)); err != nil {
+		if err := c.cutIntoWords(io.NewSectionReader(r, at, partSize)); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -91,8 +94,8 @@ const (
 	hashPrime = 1099511628211
 )
 
-// cutAll hands on all words of a reader. The last one ends with it.
-func (c *wordCutter) cutAll(r io.Reader) error {
+// cutIntoWords hands on all words of a reader. The last one ends with it.
+func (c *wordCutter) cutIntoWords(r io.Reader) error {
 	buf := make([]byte, 64<<10)
 	c.hash, c.size = hashStart, 0
 	for {
@@ -106,7 +109,7 @@ func (c *wordCutter) cutAll(r io.Reader) error {
 				continue
 			}
 			c.hash = (c.hash ^ uint64(b)) * hashPrime
-			if c.size++; c.size == wordSize || isCut(c.last, b) {
+			if c.size++; c.size == wordSize || isWordEnd(c.last, b) {
 				c.endWord()
 			}
 			c.last = b
@@ -121,8 +124,8 @@ func (c *wordCutter) cutAll(r io.Reader) error {
 	}
 }
 
-// isCut reports whether a word ends after two bytes.
-func isCut(last, b byte) bool {
+// isWordEnd reports whether a word ends after two bytes.
+func isWordEnd(last, b byte) bool {
 	return (uint32(last)<<8|uint32(b))*2654435761>>16%cutEvery == 0
 }
 
@@ -154,4 +157,28 @@ func countSameEnds(older io.ReaderAt, oldSize int64, newer io.ReaderAt, newSize 
 		same++
 	}
 	return int64(same), nil
+}
+
+// compareContents reports whether a changed file keeps little of what the root has.
+func compareContents(ctx context.Context, lower, upper int, c Change) (bool, error) {
+	older, err := openContent(lower, c.Path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = older.Close() }()
+	newer, err := openContent(upper, c.Path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = newer.Close() }()
+	return keepsLittle(ctx, older, c.WasSize, newer, c.Size)
+}
+
+// openContent opens a file below a folder for reading.
+func openContent(top int, rel string) (*os.File, error) {
+	fd, err := openBeneath(top, rel, unix.O_RDONLY|unix.O_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "file"), nil
 }

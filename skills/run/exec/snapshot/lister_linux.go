@@ -4,69 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/vedette-dev/vedette/skills/run/exec/snapshot/mount"
 )
-
-// Changes lists what the program did, within the layer's limits. The program must have
-// ended. Errors are *LimitError, ctx's, or those of the file system.
-func (l *Layer) Changes(ctx context.Context) (*Changes, error) {
-	out := &Changes{Roots: l.Roots()}
-	sum := startDigest(out.Roots)
-	err := l.Each(ctx, func(c Change) error {
-		sum.add(c)
-		out.Bytes += c.Size
-		out.List = append(out.List, c)
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	out.Digest = sum.sum()
-	return out, nil
-}
-
-// Each calls yield with each change in the order of Changes, and keeps none of them. It
-// stops at the first error of yield and returns it.
-func (l *Layer) Each(ctx context.Context, yield func(Change) error) error {
-	w := &lister{ctx: ctx, layer: l, yield: yield}
-	for i := range l.meta.Roots {
-		if err := w.listRoot(i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// openRoot opens a root of the layer, and makes sure that it is still that folder.
-func (l *Layer) openRoot(i int) (int, error) {
-	r := l.meta.Roots[i]
-	how := &unix.OpenHow{Flags: folderFlags | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS}
-	fd, err := unix.Openat2(unix.AT_FDCWD, r.Path, how)
-	if err != nil {
-		return -1, &RootError{r.Path, "can't be opened; put the folder back where it was"}
-	}
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil || st.Dev != r.Dev || st.Ino != r.Ino {
-		closeFD(fd)
-		return -1, &RootError{r.Path, "isn't the folder that it was; put the folder back where it was"}
-	}
-	return fd, nil
-}
-
-// openUpper opens the upper layer over a root.
-func (l *Layer) openUpper(i int) (int, error) {
-	fd, err := unix.Open(filepath.Join(l.rootFolder(i), mount.Upper), folderFlags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return -1, fmt.Errorf("snapshot: open an upper layer: %w", err)
-	}
-	return fd, nil
-}
 
 // lister walks an upper layer beside its root. Names and contents are a stranger's.
 type lister struct {
@@ -90,7 +33,7 @@ type pair struct {
 	inGroups     bool // the folder that it is in has that
 }
 
-func (p pair) join(name string) string {
+func (p pair) joinName(name string) string {
 	if p.rel == "." {
 		return name
 	}
@@ -102,16 +45,16 @@ func (w *lister) listRoot(i int) error {
 	if err != nil {
 		return err
 	}
-	defer closeFD(lower)
+	defer closeDescriptor(lower)
 	w.root, w.top = i, lower
 	upper, err := w.layer.openUpper(i)
 	if errors.Is(err, unix.EACCES) {
-		return w.emit(Change{Path: ".", Kind: Attributes, Type: Folder, Was: Folder, Refused: RefusedUnreadable})
+		return w.emitChange(Change{Path: ".", Kind: Attributes, Type: Folder, Was: Folder, Refused: RefusedUnreadable})
 	}
 	if err != nil {
 		return err
 	}
-	defer closeFD(upper)
+	defer closeDescriptor(upper)
 	w.dev = w.layer.meta.Roots[i].Dev
 	p := pair{upper: upper, lower: lower, rel: "."}
 	c, err := w.compareFolders(p)
@@ -120,24 +63,24 @@ func (w *lister) listRoot(i int) error {
 	}
 	p.groups = c.Mode&unix.S_ISGID != 0
 	if c.Kind != "" {
-		if err := w.emit(c); err != nil {
+		if err := w.emitChange(c); err != nil {
 			return err
 		}
 	}
 	return w.listFolder(p)
 }
 
-// emit hands a change on, within the limits.
-func (w *lister) emit(c Change) error {
+// emitChange hands a change on, within the limits.
+func (w *lister) emitChange(c Change) error {
 	c.Root = w.root
-	if err := w.countOne(c.Path); err != nil {
+	if err := w.countPath(c.Path); err != nil {
 		return err
 	}
 	return w.yield(c)
 }
 
-// countOne counts a path that was looked at.
-func (w *lister) countOne(rel string) error {
+// countPath counts a path that was looked at.
+func (w *lister) countPath(rel string) error {
 	limits := w.layer.meta.Limits
 	if w.count++; w.count > limits.Changes {
 		return &LimitError{"changes", int64(limits.Changes)}
@@ -148,8 +91,8 @@ func (w *lister) countOne(rel string) error {
 	return w.ctx.Err()
 }
 
-// listFolder lists what is in an upper folder; where it is opaque also what only the
-// lower one has, which is gone.
+// listFolder lists what is in an upper folder. Where that is opaque, what only the lower one
+// has is gone and is listed too.
 func (w *lister) listFolder(p pair) error {
 	limits := w.layer.meta.Limits
 	if p.depth > limits.Depth {
@@ -177,33 +120,33 @@ func (w *lister) listFolder(p pair) error {
 }
 
 func (w *lister) listEntry(p pair, name string) error {
-	rel := p.join(name)
+	rel := p.joinName(name)
 	if len(rel) > maxPath {
 		return &LimitError{"bytes of a path", maxPath}
 	}
-	up, there, err := lookAt(p.upper, name)
+	up, there, err := lookAtEntry(p.upper, name)
 	if err != nil {
 		return fmt.Errorf("snapshot: look at a change: %w", err)
 	}
 	var low unix.Stat_t
 	var lowThere bool
 	if p.lower >= 0 {
-		if low, lowThere, err = lookAt(p.lower, name); err != nil {
+		if low, lowThere, err = lookAtEntry(p.lower, name); err != nil {
 			return fmt.Errorf("snapshot: look at a root: %w", err)
 		}
 	}
 	c := Change{Path: rel}
 	if lowThere {
-		c.Was, c.WasMode = typeOf(low), low.Mode&0o7777
+		c.Was, c.WasMode = entryTypeOf(low), low.Mode&0o7777
 	}
 	if lowThere && low.Dev != w.dev {
 		c.Kind, c.Refused = Changed, RefusedMount
-		return w.emit(c)
+		return w.emitChange(c)
 	}
 	switch {
 	case !there, isWhiteout(up):
 		return w.listDeleted(p, name, c, low)
-	case typeOf(up) == Folder:
+	case entryTypeOf(up) == Folder:
 		return w.listSubfolder(p, name, c, up, low)
 	}
 	return w.listOther(p, name, c, up, low)
@@ -215,7 +158,7 @@ func (w *lister) listDeleted(p pair, name string, c Change, low unix.Stat_t) err
 	if err := w.measureOld(p, name, &c, low); err != nil {
 		return err
 	}
-	return w.emit(c)
+	return w.emitChange(c)
 }
 
 // measureOld takes down what the root has at a path that something else, or nothing,
@@ -238,7 +181,7 @@ func (w *lister) measureOld(p pair, name string, c *Change, low unix.Stat_t) err
 func (w *lister) measureOldFolder(p pair, name string, c *Change) error {
 	fd, err := openBeneath(p.lower, name, folderFlags)
 	if err == nil {
-		defer closeFD(fd)
+		defer closeDescriptor(fd)
 		var t treeMeasure
 		t, err = w.measureTree(fd)
 		c.Lost, c.WasSize, c.Listing = t.files, t.bytes, t.sum
@@ -268,21 +211,21 @@ func (w *lister) measureTree(fd int) (treeMeasure, error) {
 func (w *lister) listSubfolder(p pair, name string, c Change, up, low unix.Stat_t) error {
 	upper, err := openBeneath(p.upper, name, folderFlags)
 	if errors.Is(err, unix.EACCES) || err == nil && up.Mode&0o500 != 0o500 {
-		closeFD(upper)
-		c.Kind, c.Type, c.Refused = kindOver(c.Was), Folder, RefusedUnreadable
-		return w.emit(c)
+		closeDescriptor(upper)
+		c.Kind, c.Type, c.Refused = kindReplacing(c.Was), Folder, RefusedUnreadable
+		return w.emitChange(c)
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot: open a changed folder: %w", err)
 	}
-	defer closeFD(upper)
+	defer closeDescriptor(upper)
 	sub := pair{upper: upper, lower: -1, rel: c.Path, depth: p.depth + 1, inGroups: p.groups}
 	if c.Was == Folder {
 		if sub.lower, err = openBeneath(p.lower, name, folderFlags); err != nil {
 			return fmt.Errorf("snapshot: open a folder of the root: %w", err)
 		}
-		defer closeFD(sub.lower)
-		sub.opaque = p.opaque || isOpaque(upper)
+		defer closeDescriptor(sub.lower)
+		sub.opaque = p.opaque || isOpaqueFolder(upper)
 	}
 	found, err := w.compareFolders(sub)
 	if err != nil {
@@ -290,7 +233,7 @@ func (w *lister) listSubfolder(p pair, name string, c Change, up, low unix.Stat_
 	}
 	sub.groups = found.Mode&unix.S_ISGID != 0
 	if sub.lower < 0 {
-		found.Kind, found.Was, found.WasMode = kindOver(c.Was), c.Was, c.WasMode
+		found.Kind, found.Was, found.WasMode = kindReplacing(c.Was), c.Was, c.WasMode
 		if c.Was != None {
 			found.Lost, found.WasSize = 1, low.Size
 		}
@@ -298,15 +241,15 @@ func (w *lister) listSubfolder(p pair, name string, c Change, up, low unix.Stat_
 		found.Kind = Replaced
 	}
 	if found.Kind != "" {
-		if err := w.emit(found); err != nil {
+		if err := w.emitChange(found); err != nil {
 			return err
 		}
 	}
 	return w.listFolder(sub)
 }
 
-// kindOver returns the kind of something new in the place of what was there.
-func kindOver(was Type) Kind {
+// kindReplacing returns the kind of something new in the place of what was there.
+func kindReplacing(was Type) Kind {
 	if was == None {
 		return Created
 	}
@@ -336,7 +279,7 @@ func (w *lister) compareFolders(p pair) (Change, error) {
 			return c, err
 		}
 	}
-	c.Mode, c.Stripped = stripMode(up.Mode&0o7777, allowed)
+	c.Mode, c.Stripped = stripModeBits(up.Mode&0o7777, allowed)
 	if c.Attrs, _, err = sumAttrs(p.upper); err != nil {
 		return c, err
 	}
@@ -349,8 +292,8 @@ func (w *lister) compareFolders(p pair) (Change, error) {
 	return c, nil
 }
 
-// stripMode returns the permission bits that are committed, and the names of the others.
-func stripMode(mode, allowed uint32) (kept uint32, stripped string) {
+// stripModeBits returns the permission bits that are committed, and the names of the others.
+func stripModeBits(mode, allowed uint32) (kept uint32, stripped string) {
 	var words []string
 	if mode&^allowed&unix.S_ISUID != 0 {
 		words = append(words, "setuid")
@@ -359,4 +302,136 @@ func stripMode(mode, allowed uint32) (kept uint32, stripped string) {
 		words = append(words, "setgid")
 	}
 	return mode & allowed, strings.Join(words, ",")
+}
+
+// listOther lists a file, a link, or what can't be committed.
+func (w *lister) listOther(p pair, name string, c Change, up, low unix.Stat_t) error {
+	c.Type, c.Kind = entryTypeOf(up), kindReplacing(c.Was)
+	if c.Type != c.Was {
+		if err := w.measureOld(p, name, &c, low); err != nil {
+			return err
+		}
+	}
+	var err error
+	switch {
+	case c.Refused != "":
+	case c.Type == File:
+		err = w.describeFile(p, name, &c, up, low)
+	case c.Type == Link:
+		err = w.describeLink(p, name, &c)
+	default:
+		c.Refused = RefusedType
+	}
+	if err != nil || c.Kind == "" {
+		return err
+	}
+	return w.emitChange(c)
+}
+
+// lostShare is the part of its bytes below which what is left of a file is as good as none.
+const lostShare = 10
+
+// describeFile hashes a file and compares it with what the root has.
+func (w *lister) describeFile(p pair, name string, c *Change, up, low unix.Stat_t) error {
+	c.Mode, c.Stripped = stripModeBits(up.Mode&0o7777, 0o1777)
+	c.Size = up.Size
+	limits := w.layer.meta.Limits
+	if w.bytes += up.Size; w.bytes > limits.Bytes || up.Size > limits.Bytes {
+		return &LimitError{"bytes", limits.Bytes}
+	}
+	sum, attrs, capable, err := w.readFile(p.upper, name, up)
+	if errors.Is(err, unix.EACCES) {
+		c.Refused = RefusedUnreadable
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.SHA256, c.Attrs = sum, attrs
+	if capable {
+		c.Stripped = strings.TrimPrefix(c.Stripped+",capability", ",")
+	}
+	if c.Was != File {
+		return nil
+	}
+	c.WasSize, c.HardLinked = low.Size, low.Nlink > 1
+	if c.Size < c.WasSize/lostShare || c.Size == 0 && c.WasSize > 0 {
+		c.Lost = 1
+	}
+	if c.Size != c.WasSize {
+		return nil
+	}
+	return w.compareFile(p, name, c, up, low)
+}
+
+// compareFile tells a file of another content from one of other attributes or times. A
+// file of the root that can't be read counts as another content.
+func (w *lister) compareFile(p pair, name string, c *Change, up, low unix.Stat_t) error {
+	old, oldAttrs, _, err := w.readFile(p.lower, name, low)
+	switch {
+	case w.ctx.Err() != nil:
+		return w.ctx.Err()
+	case err != nil || old != c.SHA256:
+		return nil //nolint:nilerr // it is listed as another content
+	case c.Mode != c.WasMode || c.Attrs != oldAttrs || c.Stripped != "":
+		c.Kind = Attributes
+	case up.Mtim != low.Mtim:
+		c.Kind = Touched
+	default:
+		c.Kind = "" // it was opened for writing, and nothing was written
+	}
+	return nil
+}
+
+// readFile returns the hashes of a file's content and of its kept attributes.
+func (w *lister) readFile(folder int, name string, st unix.Stat_t) (sum, attrs string, capable bool, err error) {
+	fd, err := openBeneath(folder, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOATIME)
+	if errors.Is(err, unix.EPERM) { // the file is another user's
+		fd, err = openBeneath(folder, name, unix.O_RDONLY|unix.O_NONBLOCK)
+	}
+	if err != nil {
+		return "", "", false, fmt.Errorf("snapshot: open a file: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "file")
+	defer func() { _ = f.Close() }()
+	var now unix.Stat_t
+	if err := unix.Fstat(fd, &now); err != nil || now.Ino != st.Ino || entryTypeOf(now) != File {
+		return "", "", false, errors.New("snapshot: a file changed while it was listed")
+	}
+	if sum, err = hashContent(w.ctx, f, st.Size); err != nil {
+		return "", "", false, err
+	}
+	attrs, capable, err = sumAttrs(fd)
+	return sum, attrs, capable, err
+}
+
+// describeLink reads where a link leads, and refuses it where that is outside.
+func (w *lister) describeLink(p pair, name string, c *Change) error {
+	target, err := readTarget(p.upper, name)
+	if err != nil {
+		return err
+	}
+	c.Target, c.Mode = target, 0o777
+	root, allowed := w.layer.meta.Roots[w.root].Path, w.layer.meta.LinkTargets
+	inside := staysInside(root, c.Path, target, allowed)
+	if inside {
+		inside, err = leadsInside(w.top, root, c.Path, target, allowed)
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot: follow a link: %w", err)
+	}
+	if !inside {
+		c.Refused = RefusedLink
+	}
+	if c.Was != Link {
+		return nil
+	}
+	old, err := readTarget(p.lower, name)
+	if err != nil {
+		return err
+	}
+	if old == target {
+		c.Kind = ""
+	}
+	return nil
 }

@@ -51,8 +51,8 @@ var laterFolders = []string{
 	"systemd/user", "systemd/system", "spool/cron", ".local/share/dbus-1/services", "library/launchagents", "library/launchdaemons",
 }
 
-// RunsLater reports whether something that is written at a path relative to a root is
-// run later, by others and without being asked for.
+// RunsLater reports whether others run later, without being asked to, what is written at a
+// path of a root.
 func RunsLater(rel string) bool {
 	rel = strings.ToLower(rel)
 	name := path.Base(rel)
@@ -77,9 +77,9 @@ func RunsLater(rel string) bool {
 	return isGitSteering(strings.Split(rel, "/"))
 }
 
-// isGitSteering reports whether git takes commands from the file: hooks, configuration
-// and attributes of a repository, of its modules and worktrees, and of a bare one. A
-// .git that is a file or a link leads git to another repository.
+// isGitSteering reports whether git takes commands from the file. Such are hooks,
+// configuration and attributes of a repository, of its modules and worktrees, and of a bare
+// one. A .git that is a file or a link leads git to another repository.
 func isGitSteering(parts []string) bool {
 	last := len(parts) - 1
 	for i, p := range parts {
@@ -119,8 +119,8 @@ func runsLater(c Change) bool {
 	return RunsLater(c.Path) || c.Type == Link && (RunsLater(c.Path+"/x") || leadsToLater(c.Path))
 }
 
-// leadsToLater reports whether such files stand in folders below one of that name, so that
-// a link in its place lends them.
+// leadsToLater reports whether such files stand in folders below one of that name. A link in
+// its place then lends them.
 func leadsToLater(rel string) bool {
 	name := strings.ToLower(path.Base(rel))
 	if name == ".hg" {
@@ -132,57 +132,4 @@ func leadsToLater(rel string) bool {
 		}
 	}
 	return false
-}
-
-// MaxDeleted is how much a program may remove or write over before a person is asked.
-type MaxDeleted struct {
-	Files   int // in all roots
-	Percent int // of the files of one root
-}
-
-// Removal is what a program removed from one root.
-type Removal struct {
-	Root int
-	Lost int // files that are gone, cut to less than a tenth, or replaced
-	// Of is how many files the root has. It is counted only as far as the percentage
-	// needs: Least says that there are more.
-	Of    int
-	Least bool
-}
-
-// Findings are what a person should see before a commit.
-type Findings struct {
-	Removals []Removal // the roots that lost files
-	TooMany  bool      // beyond MaxDeleted
-	// RunsLater are changes that write what others run later. Protected paths aren't
-	// among them: the guard knows those.
-	RunsLater []Change
-	// Overwritten are files of whose old content less than half is left. They are looked for
-	// where they may make the removals too many, and count like those.
-	Overwritten []Change
-	Stripped    []Change // what loses setuid, setgid or capabilities
-	Refused     []Change
-}
-
-// Asks reports whether a person must be asked before a commit.
-func (f Findings) Asks() bool { return f.TooMany || len(f.RunsLater)+len(f.Refused) > 0 }
-
-// sortFindings sorts changes by what a person should see of them.
-func sortFindings(list []Change) (f Findings, lost map[int]int) {
-	lost = map[int]int{}
-	for _, c := range list {
-		if c.Lost > 0 {
-			lost[c.Root] += c.Lost
-		}
-		if c.Refused != "" {
-			f.Refused = append(f.Refused, c)
-		}
-		if c.Stripped != "" {
-			f.Stripped = append(f.Stripped, c)
-		}
-		if runsLater(c) {
-			f.RunsLater = append(f.RunsLater, c)
-		}
-	}
-	return f, lost
 }

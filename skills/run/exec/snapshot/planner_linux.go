@@ -9,13 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Conflicts returns what others changed since the start at the paths of the changes, at
-// most 1,000. Commit looks for itself; this is for those who want to know before.
-func (l *Layer) Conflicts(ctx context.Context, c *Changes) ([]Conflict, error) {
-	_, conflicts, err := l.planSteps(ctx, c.List)
-	return conflicts, err
-}
-
 // planner finds for each change what the root has there, and who else changed it.
 type planner struct {
 	ctx         context.Context //nolint:containedctx // it lives as long as one planSteps
@@ -30,15 +23,18 @@ type planner struct {
 	conflicts   []Conflict
 }
 
-// planSteps returns the steps of a commit, or the conflicts.
-func (l *Layer) planSteps(ctx context.Context, list []Change) ([]step, []Conflict, error) {
-	p := &planner{ctx: ctx, layer: l, root: -1, upper: -1, index: -1}
+func newPlanner(ctx context.Context, l *Layer) *planner {
+	return &planner{ctx: ctx, layer: l, root: -1, upper: -1, index: -1}
+}
+
+// planSteps returns the steps of a commit, or the conflicts. It is called once.
+func (p *planner) planSteps(list []Change) ([]step, []Conflict, error) {
 	defer p.close()
-	if back, err := l.isClockBack(); err != nil || back {
+	if back, err := p.layer.meta.isClockBack(); err != nil || back {
 		return nil, []Conflict{{Path: ".", Reason: ConflictClock}}, err
 	}
 	for _, c := range list {
-		if err := ctx.Err(); err != nil {
+		if err := p.ctx.Err(); err != nil {
 			return nil, nil, err
 		}
 		if c.Refused != "" {
@@ -62,8 +58,8 @@ func (l *Layer) planSteps(ctx context.Context, list []Change) ([]step, []Conflic
 }
 
 func (p *planner) close() {
-	closeFD(p.root)
-	closeFD(p.upper)
+	closeDescriptor(p.root)
+	closeDescriptor(p.upper)
 }
 
 // enterRoot opens the root that the next changes are in.
@@ -95,17 +91,17 @@ func (p *planner) planStep(c Change) (Reason, error) {
 	if err != nil {
 		return p.explainParent(err)
 	}
-	defer closeFD(folder)
+	defer closeDescriptor(folder)
 	if c.Path == "." {
-		return p.planSelf(s, folder)
+		return p.planRootItself(s, folder)
 	}
-	st, found, err := lookAt(folder, name)
+	st, found, err := lookAtEntry(folder, name)
 	if err != nil {
 		return "", fmt.Errorf("snapshot: look at a root: %w", err)
 	}
 	var reason Reason
 	if found {
-		s.was = seenOf(st)
+		s.was = newSeen(st)
 		reason, err = p.compareOld(c, folder, name, st)
 	} else {
 		reason, err = p.checkMissing(s, folder)
@@ -113,7 +109,7 @@ func (p *planner) planStep(c Change) (Reason, error) {
 	if err != nil || reason != "" {
 		return reason, err
 	}
-	if moved, err := p.isMoved(path.Dir(c.Path)); err != nil || moved {
+	if moved, err := p.isFolderMoved(path.Dir(c.Path)); err != nil || moved {
 		return ConflictMoved, err
 	}
 	p.keepModes(folder, path.Dir(c.Path))
@@ -149,8 +145,8 @@ func (p *planner) lookAtUpper(s *step) error {
 	if err != nil {
 		return fmt.Errorf("snapshot: open a changed folder: %w", err)
 	}
-	defer closeFD(folder)
-	st, found, err := lookAt(folder, name)
+	defer closeDescriptor(folder)
+	st, found, err := lookAtEntry(folder, name)
 	if err != nil || !found {
 		return fmt.Errorf("snapshot: look at a change: %w", errors.Join(err, errChanged(found)))
 	}
@@ -165,16 +161,16 @@ func errChanged(found bool) error {
 	return ErrDigest
 }
 
-// planSelf plans a change of the root folder by itself.
-func (p *planner) planSelf(s step, folder int) (Reason, error) {
+// planRootItself plans a change of the root folder by itself.
+func (p *planner) planRootItself(s step, folder int) (Reason, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(folder, &st); err != nil {
 		return "", fmt.Errorf("snapshot: look at a root: %w", err)
 	}
-	if p.isNew(st) && st.Ctim != st.Mtim {
+	if p.isChangedSinceStart(st) && st.Ctim != st.Mtim {
 		return ConflictEdited, nil
 	}
-	s.was = seenOf(st)
+	s.was = newSeen(st)
 	p.addStep(s)
 	return "", nil
 }
@@ -189,7 +185,7 @@ func (p *planner) checkMissing(s step, folder int) (Reason, error) {
 	if err := unix.Fstat(folder, &st); err != nil {
 		return "", fmt.Errorf("snapshot: look at a folder of the root: %w", err)
 	}
-	if p.isNew(st) {
+	if p.isChangedSinceStart(st) {
 		return ConflictFolder, nil
 	}
 	return "", nil
@@ -200,7 +196,7 @@ func (p *planner) compareOld(c Change, folder int, name string, st unix.Stat_t) 
 	switch {
 	case c.Was == None:
 		return ConflictAppeared, nil
-	case c.Was != typeOf(st), p.isNew(st):
+	case c.Was != entryTypeOf(st), p.isChangedSinceStart(st):
 		return ConflictEdited, nil
 	}
 	if c.Was != Folder || c.Type == Folder {
@@ -210,33 +206,33 @@ func (p *planner) compareOld(c Change, folder int, name string, st unix.Stat_t) 
 	if err != nil {
 		return p.explainParent(err)
 	}
-	defer closeFD(fd)
-	t, err := measureTree(p.ctx, fd, p.layer.meta.Limits, st.Dev, p.isNew)
+	defer closeDescriptor(fd)
+	t, err := measureTree(p.ctx, fd, p.layer.meta.Limits, st.Dev, p.isChangedSinceStart)
 	if err == nil && (t.newer || t.sum != c.Listing) {
 		return ConflictEdited, nil
 	}
 	return "", err
 }
 
-// isMoved reports whether others may have put another folder in the place of one on the way
+// isFolderMoved reports whether others may have put another folder in the place of one on the way
 // to rel. That changes both its own time and its parent's. So
 // do entries that others make in both, which then looks the same.
-func (p *planner) isMoved(rel string) (bool, error) {
+func (p *planner) isFolderMoved(rel string) (bool, error) {
 	if rel == "." {
 		return false, nil
 	}
-	if moved, err := p.isMoved(path.Dir(rel)); err != nil || moved {
+	if moved, err := p.isFolderMoved(path.Dir(rel)); err != nil || moved {
 		return moved, err
 	}
-	parent, err := p.isFolderNew(path.Dir(rel))
+	parent, err := p.isFolderChanged(path.Dir(rel))
 	if err != nil || !parent {
 		return false, err
 	}
-	return p.isFolderNew(rel)
+	return p.isFolderChanged(rel)
 }
 
-// isFolderNew reports whether a folder of the root was changed since the start.
-func (p *planner) isFolderNew(rel string) (bool, error) {
+// isFolderChanged reports whether a folder of the root was changed since the start.
+func (p *planner) isFolderChanged(rel string) (bool, error) {
 	if known, there := p.newFolders[rel]; there {
 		return known, nil
 	}
@@ -245,12 +241,12 @@ func (p *planner) isFolderNew(rel string) (bool, error) {
 		reason, err := p.explainParent(err)
 		return reason != "", err
 	}
-	defer closeFD(fd)
+	defer closeDescriptor(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return false, fmt.Errorf("snapshot: look at a folder of the root: %w", err)
 	}
-	p.newFolders[rel] = p.isNew(st)
+	p.newFolders[rel] = p.isChangedSinceStart(st)
 	return p.newFolders[rel], nil
 }
 
@@ -267,50 +263,10 @@ func (p *planner) keepModes(folder int, rel string) {
 	}
 	mode := st.Mode & 0o7777
 	c := Change{Root: p.index, Path: rel, Kind: kept, Type: Folder, Was: Folder, Mode: mode, WasMode: mode}
-	p.steps = append(p.steps, step{Change: c, was: seenOf(st)})
+	p.steps = append(p.steps, step{Change: c, was: newSeen(st)})
 }
 
-// isNew reports whether something was changed since the start.
-func (p *planner) isNew(st unix.Stat_t) bool { return p.layer.isNew(st) }
-
-func (l *Layer) isNew(st unix.Stat_t) bool {
-	if st.Ctim.Nsec == 0 {
-		// A file system that counts whole seconds: the start's own second is too coarse.
-		return st.Ctim.Nano() >= l.meta.Started-2e9
-	}
-	return st.Ctim.Nano() >= l.meta.Started
-}
-
-// clockSlack is how far the offset of the clock may shrink without having been set back.
-const clockSlack = 2_000_000 // nanoseconds
-
-// isClockBack reports whether the clock was set back since the start, so that changes of
-// others may look older than they are.
-func (l *Layer) isClockBack() (bool, error) {
-	boot, _, offset, err := clockOffset()
-	if err != nil {
-		return false, err
-	}
-	if boot != l.meta.Boot {
-		var now unix.Timespec
-		if err := unix.ClockGettime(unix.CLOCK_REALTIME, &now); err != nil {
-			return false, fmt.Errorf("snapshot: read the clock: %w", err)
-		}
-		return now.Nano() < l.meta.Started, nil
-	}
-	return offset < l.meta.Offset-clockSlack, nil
-}
-
-// listParents returns the folders on the way to rel, the root first.
-func listParents(rel string) []string {
-	out := []string{"."}
-	if rel == "." {
-		return out
-	}
-	for i, b := range []byte(rel) {
-		if b == '/' {
-			out = append(out, rel[:i])
-		}
-	}
-	return out
+// isChangedSinceStart reports whether something was changed since the start.
+func (p *planner) isChangedSinceStart(st unix.Stat_t) bool {
+	return p.layer.meta.isChangedSinceStart(st)
 }

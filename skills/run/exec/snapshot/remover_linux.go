@@ -24,18 +24,18 @@ const (
 // removeTree removes a folder and all that is in it, or a file. It follows no link and
 // enters no mount.
 func removeTree(parent int, name string) error {
-	st, found, err := lookAt(parent, name)
+	st, found, err := lookAtEntry(parent, name)
 	if err != nil || !found {
 		return err
 	}
-	if typeOf(st) != Folder {
+	if entryTypeOf(st) != Folder {
 		return removeEntry(parent, name, 0)
 	}
 	top, err := openToRemove(parent, name)
 	if err != nil {
 		return err
 	}
-	defer closeFD(top)
+	defer closeDescriptor(top)
 	r := &remover{top: top}
 	if err := r.emptyFolder(top, 0); err != nil {
 		return err
@@ -64,7 +64,7 @@ func openFolderMode(parent int, name string) error {
 	if err != nil {
 		return fmt.Errorf("snapshot: open a folder to remove: %w", err)
 	}
-	defer closeFD(fd)
+	defer closeDescriptor(fd)
 	if err := unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), 0o700); err != nil {
 		return fmt.Errorf("snapshot: open a folder for its owner: %w", err)
 	}
@@ -93,17 +93,17 @@ func (r *remover) emptyFolder(fd, depth int) error {
 		return err
 	}
 	for _, name := range names {
-		st, found, err := lookAt(fd, name)
+		st, found, err := lookAtEntry(fd, name)
 		if err != nil {
 			return fmt.Errorf("snapshot: look at what is removed: %w", err)
 		}
 		switch {
 		case !found:
 			continue
-		case typeOf(st) != Folder:
+		case entryTypeOf(st) != Folder:
 			err = removeEntry(fd, name, 0)
 		case depth >= openDepth:
-			err = r.moveUp(fd, name)
+			err = r.moveFolderUp(fd, name)
 		default:
 			err = r.removeFolder(fd, name, depth)
 		}
@@ -130,15 +130,15 @@ func (r *remover) removeFolder(fd int, name string, depth int) error {
 		return err
 	}
 	err = r.emptyFolder(sub, depth+1)
-	closeFD(sub)
+	closeDescriptor(sub)
 	if err != nil {
 		return err
 	}
 	return removeEntry(fd, name, unix.AT_REMOVEDIR)
 }
 
-// moveUp moves a deep folder to the top, to be removed later.
-func (r *remover) moveUp(fd int, name string) error {
+// moveFolderUp moves a deep folder to the top, to be removed later.
+func (r *remover) moveFolderUp(fd int, name string) error {
 	to := deepPrefix + strconv.Itoa(r.deep)
 	r.deep++
 	err := unix.Renameat2(fd, name, r.top, to, unix.RENAME_NOREPLACE)
@@ -149,7 +149,7 @@ func (r *remover) moveUp(fd int, name string) error {
 		err = unix.Renameat2(fd, name, r.top, to, unix.RENAME_NOREPLACE)
 	}
 	if errors.Is(err, unix.EEXIST) {
-		return r.moveUp(fd, name)
+		return r.moveFolderUp(fd, name)
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot: move a deep folder: %w", err)

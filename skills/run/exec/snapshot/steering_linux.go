@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"context"
 	"io"
 	"os"
 	"path"
@@ -20,8 +19,8 @@ const (
 	maxHooks   = 1000
 )
 
-// steering are the places of one root that a configuration or a link which was there before
-// makes run later, relative to the root.
+// steering are the places of one root that a configuration or a link makes run later. Both
+// were there before. The places are relative to the root.
 type steering struct {
 	files   map[string]bool
 	folders map[string]bool
@@ -40,16 +39,16 @@ func (s *steering) holds(rel string) bool {
 	return s.folders["."]
 }
 
-// listSteered returns the changes that write what others run later because a configuration or
-// a link says so that the roots had before. A changed one asks by itself.
-func (l *Layer) listSteered(ctx context.Context, c *Changes) ([]Change, error) {
+// listSteered returns the changes to files that others run later because of a configuration or
+// a link. The roots had both before. A changed one asks by itself.
+func (e *examiner) listSteered() ([]Change, error) {
 	var out []Change
-	for i := range l.meta.Roots {
-		list := slices.DeleteFunc(slices.Clone(c.List), func(one Change) bool { return one.Root != i || !isWritten(one) })
+	for i := range e.layer.meta.Roots {
+		list := slices.DeleteFunc(slices.Clone(e.list), func(one Change) bool { return one.Root != i || !isWritten(one) })
 		if len(list) == 0 {
 			continue
 		}
-		s, err := l.findSteering(ctx, i, list)
+		s, err := e.findSteering(i, list)
 		if err != nil {
 			return nil, err
 		}
@@ -69,21 +68,20 @@ func isWritten(c Change) bool {
 
 // steerer finds the steering of one root.
 type steerer struct {
-	ctx  context.Context //nolint:containedctx // it lives as long as one findSteering
-	root string          // its path
-	top  int             // open
+	root string // its path
+	top  int    // open
 	out  *steering
 	read map[string]bool // configurations
 }
 
 // findSteering looks in the folders on the way to changes, and above the root.
-func (l *Layer) findSteering(ctx context.Context, root int, list []Change) (*steering, error) {
-	top, err := l.openRoot(root)
+func (e *examiner) findSteering(root int, list []Change) (*steering, error) {
+	top, err := e.layer.openRoot(root)
 	if err != nil {
 		return nil, err
 	}
-	defer closeFD(top)
-	s := &steerer{ctx: ctx, root: l.meta.Roots[root].Path, top: top, out: &steering{files: map[string]bool{}, folders: map[string]bool{}}}
+	defer closeDescriptor(top)
+	s := &steerer{root: e.layer.meta.Roots[root].Path, top: top, out: &steering{files: map[string]bool{}, folders: map[string]bool{}}}
 	s.read = map[string]bool{}
 	folders := map[string]bool{}
 	for _, one := range list {
@@ -92,10 +90,10 @@ func (l *Layer) findSteering(ctx context.Context, root int, list []Change) (*ste
 		}
 	}
 	for f := range folders {
-		if err := ctx.Err(); err != nil {
+		if err := e.ctx.Err(); err != nil {
 			return nil, err
 		}
-		s.lookIn(f)
+		s.lookInFolder(f)
 	}
 	for above := s.root; above != "/"; {
 		above = filepath.Dir(above)
@@ -104,14 +102,14 @@ func (l *Layer) findSteering(ctx context.Context, root int, list []Change) (*ste
 	return s.out, nil
 }
 
-// lookIn looks at one folder of the root for links with a name that runs later, and for a
+// lookInFolder looks at one folder of the root for links with a name that runs later, and for a
 // repository.
-func (s *steerer) lookIn(rel string) {
+func (s *steerer) lookInFolder(rel string) {
 	fd, err := openBeneath(s.top, rel, folderFlags)
 	if err != nil {
 		return // the root has no such folder
 	}
-	defer closeFD(fd)
+	defer closeDescriptor(fd)
 	s.lookAtLinks(fd, rel, func(name string) bool {
 		return runsLater(Change{Kind: Created, Type: Link, Path: path.Join(rel, name)})
 	})
@@ -128,7 +126,7 @@ func (s *steerer) lookAtLinks(fd int, rel string, wanted func(name string) bool)
 		if !wanted(name) {
 			continue
 		}
-		if st, found, err := lookAt(fd, name); err == nil && found && typeOf(st) == Link {
+		if st, found, err := lookAtEntry(fd, name); err == nil && found && entryTypeOf(st) == Link {
 			if target, err := readTarget(fd, name); err == nil {
 				s.addPlace(path.Join(s.root, rel), target, true)
 			}
@@ -164,7 +162,7 @@ func followLinks(name string) string {
 // their hooks.
 func (s *steerer) lookAtRepository(folder string) {
 	s.readConfig(path.Join(folder, ".hg/hgrc"), folder)
-	if text, found := readSome(path.Join(folder, "HEAD")); found && text != "" { // a bare one
+	if text, found := readBeginning(path.Join(folder, "HEAD")); found && text != "" { // a bare one
 		s.readConfig(path.Join(folder, "config"), folder)
 		s.lookAtHooks(path.Join(folder, "hooks"))
 	}
@@ -172,13 +170,13 @@ func (s *steerer) lookAtRepository(folder string) {
 	if _, err := os.Lstat(at); err != nil {
 		return
 	}
-	if text, found := readSome(at); found { // it leads to another folder
+	if text, found := readBeginning(at); found { // it leads to another folder
 		if target, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir:"); ok {
 			at = resolvePath(folder, strings.TrimSpace(target))
 		}
 	}
 	common := at
-	if text, found := readSome(path.Join(at, "commondir")); found {
+	if text, found := readBeginning(path.Join(at, "commondir")); found {
 		common = resolvePath(at, strings.TrimSpace(text))
 	}
 	for _, own := range []string{path.Join(common, "config"), path.Join(at, "config.worktree")} {
@@ -220,8 +218,8 @@ func resolvePath(from, text string) string {
 	return path.Join(from, text)
 }
 
-// readSome returns the beginning of a plain file.
-func readSome(name string) (string, bool) {
+// readBeginning returns the beginning of a plain file.
+func readBeginning(name string) (string, bool) {
 	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {
 		return "", false
@@ -235,15 +233,15 @@ func readSome(name string) (string, bool) {
 	return string(text), err == nil
 }
 
-// readConfig takes down what a configuration names: where git looks for hooks a folder, and
-// for any setting that isn't plain the files that its words name. Relative paths count from
-// the work tree and from the file's own folder, since settings differ in that.
+// readConfig takes down what a configuration names. It is a folder where git looks for hooks,
+// and for any setting that isn't plain the files that its words name. Relative paths count
+// from the work tree and from the file's own folder, since settings differ in that.
 func (s *steerer) readConfig(name, worktree string) {
 	key := name + "\x00" + worktree
 	if s.read[key] {
 		return
 	}
-	text, found := readSome(name)
+	text, found := readBeginning(name)
 	if !found {
 		return
 	}
@@ -260,7 +258,7 @@ func (s *steerer) readConfig(name, worktree string) {
 			for _, from := range []string{worktree, path.Dir(name)} {
 				s.addPlace(from, word, folder)
 			}
-			if one.includes() {
+			if one.includesFile() {
 				s.readConfig(resolvePath(path.Dir(name), word), worktree)
 			}
 		}

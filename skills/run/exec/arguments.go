@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -9,15 +10,15 @@ import (
 	"github.com/vedette-dev/vedette/skills/internal/decode"
 )
 
-// The kernel takes at most 128 KiB in one argument; the sum is kept well below
-// what it takes in all.
+// The kernel takes at most 128 KiB in one argument. The sum is kept well below what it takes
+// in all.
 const (
 	maxArgument  = 128<<10 - 1
 	maxArguments = 1 << 20
 )
 
-// placeholder returns the name in an element that is `{{name}}` as a whole.
-func placeholder(a string) (name string, ok bool) {
+// readPlaceholder returns the name in an element that is `{{name}}` as a whole.
+func readPlaceholder(a string) (name string, ok bool) {
 	inner, ok := strings.CutPrefix(a, "{{")
 	if !ok {
 		return "", false
@@ -29,20 +30,20 @@ func placeholder(a string) (name string, ok bool) {
 	return inner, true
 }
 
-// expand replaces the placeholders in argv by args. Each value stays one
+// expandArgv replaces the placeholders in argv by args. Each value stays one
 // element whatever it holds. Errors wrap skills.ErrNoEffect and name the
 // argument alone.
-func expand(argv []string, args map[string]any, allowDash bool) ([]string, error) {
+func expandArgv(argv []string, args map[string]any, allowDash bool) ([]string, error) {
 	out := make([]string, 0, len(argv))
 	size, guarded := 0, allowDash
 	for _, a := range argv {
-		name, ok := placeholder(a)
+		name, ok := readPlaceholder(a)
 		if !ok {
 			guarded = guarded || a == "--"
 			out, size = append(out, a), size+len(a)+1
 			continue
 		}
-		values, err := texts(name, args[name])
+		values, err := listElements(name, args[name])
 		if err != nil {
 			return nil, err
 		}
@@ -71,8 +72,8 @@ func checkValue(name, v string, guarded bool) error {
 	return nil
 }
 
-// texts returns the elements that a value becomes: none where it is absent.
-func texts(name string, v any) ([]string, error) {
+// listElements returns the elements that a value becomes: none where it is absent.
+func listElements(name string, v any) ([]string, error) {
 	switch v := v.(type) {
 	case nil:
 		return nil, nil
@@ -88,7 +89,7 @@ func texts(name string, v any) ([]string, error) {
 			if _, nested := e.([]any); nested {
 				return nil, decode.Refuse("argument %q is a list of lists", name)
 			}
-			one, err := texts(name, e)
+			one, err := listElements(name, e)
 			if err != nil {
 				return nil, err
 			}
@@ -97,4 +98,15 @@ func texts(name string, v any) ([]string, error) {
 		return out, nil
 	}
 	return nil, decode.Refuse("argument %q is an object, which is no program's argument", name)
+}
+
+// parseArguments reads the top-level arguments of an order, numbers as written.
+func parseArguments(args string) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader([]byte(args)))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil {
+		return nil, decode.Refuse("the arguments are not an object")
+	}
+	return m, nil
 }

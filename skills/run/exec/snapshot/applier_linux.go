@@ -34,8 +34,8 @@ type action struct {
 	do    func(step, int) error
 }
 
-// listActions returns what a journal needs: what is written first, what is removed then,
-// and permissions of folders at last, the deepest first.
+// listActions returns the actions of a journal in their order. Writing comes first, then
+// removing, then the permissions of folders, the deepest first.
 func (a *applier) listActions(steps []step) []action {
 	var out []action
 	for i, s := range steps {
@@ -44,7 +44,7 @@ func (a *applier) listActions(steps []step) []action {
 		}
 	}
 	for i, s := range steps {
-		if s.Kind == Deleted || s.displaces() {
+		if s.Kind == Deleted || s.displacesOld() {
 			out = append(out, action{s, i, a.removeStep})
 		}
 	}
@@ -56,9 +56,14 @@ func (a *applier) listActions(steps []step) []action {
 	return out
 }
 
-// applyJournal does all that a journal needs. A cancelled ctx doesn't stop it half way.
-func (l *Layer) applyJournal(ctx context.Context, j journal, redo bool) (Report, error) {
-	a := &applier{ctx: context.WithoutCancel(ctx), layer: l, redo: redo, roots: map[int]int{}, upper: map[int]int{}}
+// newApplier returns an applier. A cancelled ctx doesn't stop it half way. redo says that
+// an earlier process may have done a part.
+func newApplier(ctx context.Context, l *Layer, redo bool) *applier {
+	return &applier{ctx: context.WithoutCancel(ctx), layer: l, redo: redo, roots: map[int]int{}, upper: map[int]int{}}
+}
+
+// applyJournal does all that a journal needs. It is called once.
+func (a *applier) applyJournal(j journal) (Report, error) {
 	defer a.close()
 	list := a.listActions(j.steps)
 	for i, one := range list {
@@ -66,15 +71,15 @@ func (l *Layer) applyJournal(ctx context.Context, j journal, redo bool) (Report,
 			return Report{}, a.explainFailure(&UnfinishedError{Done: i, Of: len(list), Err: err}, one.step)
 		}
 	}
-	err := l.syncRoots(j.steps)
+	err := a.layer.syncRoots(j.steps)
 	if err == nil {
-		l.reachPoint("synced")
-		err = writeDurably(l.folder, doneName, []byte(j.digest+"\n"))
+		a.layer.reachPoint("synced")
+		err = writeDurably(a.layer.folder, doneName, []byte(j.digest+"\n"))
 	}
 	if err != nil {
 		return Report{}, &UnfinishedError{Done: len(list), Of: len(list), Err: err}
 	}
-	return reportOf(j), nil
+	return summarizeJournal(j), nil
 }
 
 // explainFailure tells a conflict from a failure. Where nothing was written yet, the
@@ -94,13 +99,13 @@ func (a *applier) explainFailure(u *UnfinishedError, s step) error {
 func (a *applier) close() {
 	for _, m := range []map[int]int{a.roots, a.upper} {
 		for _, fd := range m {
-			closeFD(fd)
+			closeDescriptor(fd)
 		}
 	}
 }
 
-// open returns the root and the upper layer of a step.
-func (a *applier) open(i int) (root, upper int, err error) {
+// openFolders returns the root and the upper layer of a step.
+func (a *applier) openFolders(i int) (root, upper int, err error) {
 	if fd, there := a.roots[i]; there {
 		return fd, a.upper[i], nil
 	}
@@ -108,62 +113,21 @@ func (a *applier) open(i int) (root, upper int, err error) {
 		return -1, -1, err
 	}
 	if upper, err = a.layer.openUpper(i); err != nil {
-		closeFD(root)
+		closeDescriptor(root)
 		return -1, -1, err
 	}
 	a.roots[i], a.upper[i] = root, upper
 	return root, upper, nil
 }
 
-// place is one step with its folders open. They are opened for each step alone: what was
-// moved out of the root since must not be written to.
-type place struct {
-	step
-	index  int
-	folder int // of the root
-	from   int // of the upper layer
-	name   string
-}
+// asideName and goneName name what was at a path before. The first is its name until the
+// applier looked at it, the second from then on. A copy that isn't complete is called by
+// copyName. All lie beside the path.
+func (a *applier) asideName(p place) string { return a.nameBeside(p, "aside") }
+func (a *applier) goneName(p place) string  { return a.nameBeside(p, "gone") }
+func (a *applier) copyName(p place) string  { return a.nameBeside(p, "new") }
 
-func (a *applier) enterPlace(s step, index int) (place, error) {
-	root, upper, err := a.open(s.Root)
-	if err != nil {
-		return place{}, err
-	}
-	p := place{step: s, index: index, from: -1, folder: -1}
-	if p.folder, p.name, err = openParent(root, s.Path); err != nil {
-		return p, explainMoved(err)
-	}
-	if s.Type != File && s.Type != Link && s.Type != Folder {
-		return p, nil
-	}
-	if p.from, _, err = openParent(upper, s.Path); err != nil {
-		closeFD(p.folder)
-		return p, fmt.Errorf("snapshot: open a changed folder: %w", err)
-	}
-	return p, nil
-}
-
-func explainMoved(err error) error {
-	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EXDEV):
-		return &stepConflict{ConflictMoved}
-	}
-	return fmt.Errorf("snapshot: open a folder of the root: %w", err)
-}
-
-func (p place) close() {
-	closeFD(p.folder)
-	closeFD(p.from)
-}
-
-// aside and gone are the names, beside a path, of what was there: before and after it was
-// looked at. temp is a copy that isn't complete.
-func (a *applier) aside(p place) string { return a.tempName(p, "aside") }
-func (a *applier) gone(p place) string  { return a.tempName(p, "gone") }
-func (a *applier) temp(p place) string  { return a.tempName(p, "new") }
-
-func (a *applier) tempName(p place, what string) string {
+func (a *applier) nameBeside(p place, what string) string {
 	return ".vedette-" + a.layer.id + "-" + strconv.Itoa(p.index) + "." + what
 }
 
@@ -187,7 +151,7 @@ func (a *applier) placeStep(s step, index int) error {
 // openFolder lets the owner write to a folder of the root; finishFolder sets the
 // permissions that it shall have.
 func (a *applier) openFolder(s step) error {
-	root, _, err := a.open(s.Root)
+	root, _, err := a.openFolders(s.Root)
 	if err != nil {
 		return err
 	}
@@ -195,7 +159,7 @@ func (a *applier) openFolder(s step) error {
 	if err != nil {
 		return explainMoved(err)
 	}
-	defer closeFD(fd)
+	defer closeDescriptor(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return fmt.Errorf("snapshot: look at a folder of the root: %w", err)
@@ -215,15 +179,15 @@ func (a *applier) openFolder(s step) error {
 
 // makeFolder makes a folder that its owner alone can enter until it is complete.
 func (a *applier) makeFolder(p place) error {
-	st, found, err := lookAt(p.folder, p.name)
+	st, found, err := lookAtEntry(p.folder, p.name)
 	if err != nil {
 		return fmt.Errorf("snapshot: look at a root: %w", err)
 	}
-	if found && typeOf(st) == Folder && a.redo {
+	if found && entryTypeOf(st) == Folder && a.redo {
 		return nil
 	}
 	if p.Was != None {
-		if err := a.putAside(p); err != nil {
+		if err := a.putPathAside(p); err != nil {
 			return err
 		}
 		a.layer.reachPoint("aside")
@@ -249,33 +213,27 @@ func (a *applier) removeStep(s step, index int) error {
 	}
 	defer p.close()
 	if s.Kind == Deleted {
-		if err := a.putAside(p); err != nil {
+		if err := a.putPathAside(p); err != nil {
 			return err
 		}
 	}
 	a.layer.reachPoint("gone")
-	return removeTree(p.folder, a.gone(p))
+	return removeTree(p.folder, a.goneName(p))
 }
 
-// displaces reports whether the old must go before the new can come: a folder can't be
-// exchanged for a file without showing either half made.
-func (s step) displaces() bool {
-	return s.Kind != Deleted && s.Was != None && (s.Was == Folder) != (s.Type == Folder)
-}
-
-// putAside takes what is at a path out of the way, if it is what was listed. It can be
+// putPathAside takes what is at a path out of the way, if it is what was listed. It can be
 // done again: what is aside was moved, and what is gone was also looked at.
-func (a *applier) putAside(p place) error {
-	aside, gone := a.aside(p), a.gone(p)
-	if _, found, err := lookAt(p.folder, gone); err != nil || found {
+func (a *applier) putPathAside(p place) error {
+	aside, gone := a.asideName(p), a.goneName(p)
+	if _, found, err := lookAtEntry(p.folder, gone); err != nil || found {
 		return err
 	}
-	_, moved, err := lookAt(p.folder, aside)
+	_, moved, err := lookAtEntry(p.folder, aside)
 	if err != nil {
 		return fmt.Errorf("snapshot: look at a root: %w", err)
 	}
 	if !moved {
-		st, found, err := lookAt(p.folder, p.name)
+		st, found, err := lookAtEntry(p.folder, p.name)
 		switch {
 		case err != nil:
 			return fmt.Errorf("snapshot: look at a root: %w", err)
@@ -283,7 +241,7 @@ func (a *applier) putAside(p place) error {
 			return nil // it was removed before
 		case !found:
 			return &stepConflict{ConflictGone}
-		case seenOf(st) != p.was:
+		case newSeen(st) != p.was:
 			return &stepConflict{ConflictEdited}
 		}
 		a.layer.reachPoint("take")
@@ -310,26 +268,26 @@ func (a *applier) putAside(p place) error {
 
 // isAsListed reports whether what was moved is what was listed, down to its last file.
 func (a *applier) isAsListed(p place, name string) (bool, error) {
-	st, found, err := lookAt(p.folder, name)
-	if err != nil || !found || st.Ino != p.was.ino || typeOf(st) == File && st.Size != p.WasSize {
+	st, found, err := lookAtEntry(p.folder, name)
+	if err != nil || !found || st.Ino != p.was.ino || entryTypeOf(st) == File && st.Size != p.WasSize {
 		return false, err
 	}
-	if typeOf(st) != Folder {
+	if entryTypeOf(st) != Folder {
 		return true, nil
 	}
 	fd, err := openBeneath(p.folder, name, folderFlags)
 	if err != nil {
 		return false, fmt.Errorf("snapshot: open a folder that is gone: %w", err)
 	}
-	defer closeFD(fd)
-	t, err := measureTree(a.ctx, fd, a.layer.meta.Limits, st.Dev, a.layer.isNew)
+	defer closeDescriptor(fd)
+	t, err := measureTree(a.ctx, fd, a.layer.meta.Limits, st.Dev, a.layer.meta.isChangedSinceStart)
 	return err == nil && !t.newer && t.sum == p.Listing, err
 }
 
 // finishFolder gives a folder its permissions and attributes.
 func (a *applier) finishFolder(s step, _ int) error {
 	a.layer.reachPoint("finish")
-	root, upper, err := a.open(s.Root)
+	root, upper, err := a.openFolders(s.Root)
 	if err != nil {
 		return err
 	}
@@ -337,7 +295,7 @@ func (a *applier) finishFolder(s step, _ int) error {
 	if err != nil {
 		return explainMoved(err)
 	}
-	defer closeFD(fd)
+	defer closeDescriptor(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return fmt.Errorf("snapshot: look at a folder of the root: %w", err)
@@ -351,7 +309,7 @@ func (a *applier) finishFolder(s step, _ int) error {
 			return fmt.Errorf("snapshot: open a changed folder: %w", err)
 		}
 		err = errors.Join(unix.Fchmod(fd, s.Mode|0o700), copyAttrs(from, fd))
-		closeFD(from)
+		closeDescriptor(from)
 		if err != nil {
 			return fmt.Errorf("snapshot: set attributes of a folder: %w", err)
 		}

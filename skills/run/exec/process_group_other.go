@@ -4,9 +4,9 @@ package exec
 
 import osexec "os/exec"
 
-// ownGroup does nothing: there are no process groups to speak of, so only the
+// askOwnGroup does nothing: there are no process groups to speak of, so only the
 // program itself is killed.
-func ownGroup(*osexec.Cmd) {}
+func askOwnGroup(*osexec.Cmd) {}
 
 func killGroup(cmd *osexec.Cmd) error { return cmd.Process.Kill() }
 

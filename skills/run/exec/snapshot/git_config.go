@@ -11,8 +11,8 @@ import (
 // about, in bytes. Git's own has some hundred.
 const maxGitConfig = 16 << 10
 
-// newRepositories returns of the repositories that the program made itself, whose folder
-// .git was not there before, the configurations and the samples of hooks.
+// newRepositories returns the configurations and the samples of hooks of repositories that the
+// program made itself. Their folder .git was not there before.
 func newRepositories(list []Change) (configs, samples []Change) {
 	type place struct {
 		root int

@@ -19,14 +19,14 @@ type linkWalk struct {
 	links   int
 }
 
-// leadsInside reports whether a link at rel stays in its root, or in an allowed folder,
-// also where links that were there before stand on its way. The error is the file system's.
+// leadsInside reports whether a link at rel stays in its root, or in an allowed folder. It
+// follows links that were there before and stand on the way. The error is the file system's.
 func leadsInside(top int, root, rel, target string, allowed []string) (bool, error) {
 	w := &linkWalk{top: top, root: root, allowed: allowed}
 	if folder := path.Dir(rel); folder != "." {
 		w.at = strings.Split(folder, "/")
 	}
-	if in, ended := w.turnTo(target); ended {
+	if in, ended := w.followTarget(target); ended {
 		return in, nil
 	}
 	for len(w.rest) > 0 {
@@ -49,9 +49,9 @@ func leadsInside(top int, root, rel, target string, allowed []string) (bool, err
 	return true, nil
 }
 
-// turnTo goes on with a link's target. ended says that it leads out of the root, and in
-// whether that is to an allowed folder.
-func (w *linkWalk) turnTo(target string) (in, ended bool) {
+// followTarget goes on with a link's target. The result ended says that it leads out of the
+// root, and in whether that is to an allowed folder.
+func (w *linkWalk) followTarget(target string) (in, ended bool) {
 	if w.links++; w.links > maxLinks {
 		return false, true
 	}
@@ -75,12 +75,12 @@ func (w *linkWalk) enterName(name string) (in, ended bool, err error) {
 		w.at = append(w.at[:len(w.at):len(w.at)], name)
 		return false, false, nil
 	}
-	defer closeFD(folder)
-	st, found, err := lookAt(folder, name)
+	defer closeDescriptor(folder)
+	st, found, err := lookAtEntry(folder, name)
 	if err != nil {
 		return false, false, err
 	}
-	if !found || typeOf(st) != Link {
+	if !found || entryTypeOf(st) != Link {
 		w.at = append(w.at[:len(w.at):len(w.at)], name)
 		return false, false, nil
 	}
@@ -88,6 +88,6 @@ func (w *linkWalk) enterName(name string) (in, ended bool, err error) {
 	if err != nil {
 		return false, false, err
 	}
-	in, ended = w.turnTo(target)
+	in, ended = w.followTarget(target)
 	return in, ended, nil
 }
