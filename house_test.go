@@ -52,6 +52,8 @@ var rooms = map[string]room{
 	"internal/textcut":   {nil, "it knows texts and not what is in them"},
 	"internal/runes":     {nil, "it knows characters and nothing else"},
 	"internal/plainjson": {nil, "it knows JSON and nothing else"},
+	"internal/ids":       {nil, "it makes ids and knows nothing that they are of"},
+	"internal/backoff":   {nil, "it knows pauses and nothing of what is tried again"},
 	"internal/netzone":   {nil, "what reads an address and what dials it ask one function, so it leans on neither"},
 
 	"skills/run/exec/egress":        {[]string{"internal/netzone", "skills", "skills/run/exec/egress/listen"}, "it serves sockets for a list of hosts and knows no program"},
@@ -144,7 +146,7 @@ var only = map[string][]string{
 }
 
 // everywhere are packages of one thing each that every other may use: they import none.
-var everywhere = []string{"internal/textcut", "internal/runes", "internal/plainjson"}
+var everywhere = []string{"internal/backoff", "internal/ids", "internal/plainjson", "internal/runes", "internal/textcut"}
 
 func allowed(list []string, imp string) bool {
 	return slices.ContainsFunc(list, func(m string) bool {
