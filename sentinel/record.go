@@ -331,10 +331,8 @@ type recordedModified struct {
 // have them. No schema says what in them is secret; the skill may be one of the
 // grant's, spelt wrong, so if any of those has secrets they are hidden whole.
 func (m recordMaker) unknownArgs(c Call) []byte {
-	for _, n := range m.registry.InScope(c.Grant().Scope()) {
-		if s, ok := m.registry.Get(n); ok && s.Secretive() {
-			return []byte(skills.HiddenArgs)
-		}
+	if m.registry.TakesSecrets(c.Grant().Scope()) {
+		return []byte(skills.HiddenArgs)
 	}
 	return []byte(c.Args())
 }

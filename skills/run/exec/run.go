@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/scrub"
 	"github.com/vedette-dev/vedette/skills"
-	"github.com/vedette-dev/vedette/skills/internal/scrub"
 )
 
 // drain is how long output is awaited after the program has ended: something

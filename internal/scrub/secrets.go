@@ -79,6 +79,16 @@ func OfURL(raw string) []string {
 	return out
 }
 
+// Address returns scheme, host and path of an address: its user, its password and its query
+// may be secret. ok is false where it can't be read.
+func Address(raw string) (shown string, ok bool) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "", false
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), true
+}
+
 // OfVariable returns the secrets in a variable that a program is given: its value
 // where Looks takes it for one, and those of a URL.
 func OfVariable(name, value string) []string {
