@@ -122,7 +122,8 @@ func (d *Desk) Omit(ctx context.Context, n int) error {
 	if n < 1 {
 		return nil
 	}
-	dec := Refused(ids.New(), &CallError{Code: CodeOmitted, Reason: "proposals beyond the budget were left out and are counted here"}, d.p.now())
+	omitted := &CallError{Code: CodeOmitted, Reason: "proposals beyond the budget were left out and are counted here"}
+	dec := Refused(ids.New(), omitted, d.p.now())
 	dec.BlockedBy = GateLimits
 	return d.p.writeRecord(ctx, refusedRecord(d.Grant(), dec, 0, n))
 }

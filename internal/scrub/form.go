@@ -54,7 +54,8 @@ func writeWholeForms(value string) []form {
 // encodeSecret returns the texts that a secret is known by.
 func encodeSecret(secret string) []string {
 	quoted := strconv.Quote(secret)
-	texts := []string{secret, quoted[1 : len(quoted)-1], hex.EncodeToString([]byte(secret)), strings.ToUpper(hex.EncodeToString([]byte(secret))),
+	digits := hex.EncodeToString([]byte(secret))
+	texts := []string{secret, quoted[1 : len(quoted)-1], digits, strings.ToUpper(digits),
 		url.QueryEscape(secret), strings.ReplaceAll(secret, " ", "+")}
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for offset := range 3 {
