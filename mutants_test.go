@@ -353,7 +353,7 @@ var tampered = []mutant{
 		"", "sentinel/ledger", []string{"TestLeafRoundTrip"}, false},
 	{"a ledger with missing records is gone on with", "sentinel/ledger/ledger.go", "if head.Size != count {",
 		"if head.Size < 0 {", "sentinel/ledger", []string{"TestOpenRefusesTampered"}, false},
-	{"a ledger with another tree is gone on with", "sentinel/ledger/ledger.go", "if head.Size == 0 || e.rootHash() != head.Root {",
+	{"a ledger with another tree is gone on with", "sentinel/ledger/ledger.go", "if head.Size == 0 || e.computeRoot() != head.Root {",
 		"if head.Size == 0 {", "sentinel/ledger", []string{"TestOpenRefusesTampered"}, false},
 	{"a ledger without heads is gone on with", "sentinel/ledger/ledger.go", "if count > 0 {\n\t\t\treturn",
 		"if count < 0 {\n\t\t\treturn", "sentinel/ledger", []string{"TestOpenRefusesTampered"}, false},

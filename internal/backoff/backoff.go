@@ -47,11 +47,11 @@ func (s Spread) Draw(d time.Duration) time.Duration {
 		return d
 	}
 	d = min(d, farOff)
-	least, most := hundredths(d, s.Least), hundredths(d, s.Most)
+	least, most := takeHundredths(d, s.Least), takeHundredths(d, s.Most)
 	return least + rand.N(max(most-least, 0)+1) //nolint:gosec // spreads load, guards nothing
 }
 
-func hundredths(d time.Duration, n int) time.Duration {
+func takeHundredths(d time.Duration, n int) time.Duration {
 	h := time.Duration(n)
 	return d/100*h + d%100*h/100
 }

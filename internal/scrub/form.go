@@ -59,7 +59,7 @@ func encodeSecret(secret string) []string {
 		url.QueryEscape(secret), strings.ReplaceAll(secret, " ", "+")}
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for offset := range 3 {
-			texts = append(texts, base64Core(enc, secret, offset))
+			texts = append(texts, encodeBase64Core(enc, secret, offset))
 		}
 	}
 	// A text is searched without its line breaks and escapes, so the forms lose
@@ -72,9 +72,9 @@ func encodeSecret(secret string) []string {
 	return texts
 }
 
-// base64Core returns the characters that depend on secret alone, where offset
+// encodeBase64Core returns the characters that depend on secret alone, where offset
 // bytes of a group stand before it.
-func base64Core(enc *base64.Encoding, secret string, offset int) string {
+func encodeBase64Core(enc *base64.Encoding, secret string, offset int) string {
 	all := enc.EncodeToString(append(make([]byte, offset), secret...))
 	whole := (offset + len(secret)) * 8 / 6
 	return all[(offset*8+5)/6 : whole]
@@ -93,14 +93,14 @@ func (f form) findPlaces(v view, spans []span) []span {
 		for k := f.head; k < len(f.text) && to < len(v.text) && v.text[to] == f.text[k]; k++ {
 			to++
 		}
-		if !f.word || standsAlone(v.text, from, to) {
+		if !f.word || isWordAlone(v.text, from, to) {
 			spans = append(spans, span{v.startInWhole(from), v.startInWhole(to-1) + v.widthInWhole(to-1)})
 		}
 		at = to
 	}
 }
 
-func standsAlone(text string, from, to int) bool {
+func isWordAlone(text string, from, to int) bool {
 	return (from == 0 || !isWordByte(text[from-1])) && (to == len(text) || !isWordByte(text[to]))
 }
 
