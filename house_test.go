@@ -52,24 +52,26 @@ var rooms = map[string]room{
 	"internal/textcut":   {nil, "it knows texts and not what is in them"},
 	"internal/runes":     {nil, "it knows characters and nothing else"},
 	"internal/plainjson": {nil, "it knows JSON and nothing else"},
+	"internal/ids":       {nil, "it makes ids and knows nothing that they are of"},
+	"internal/scrub":     {nil, "it reads texts and knows nothing of who wrote them"},
+	"internal/backoff":   {nil, "it knows pauses and nothing of what is tried again"},
 	"internal/netzone":   {nil, "what reads an address and what dials it ask one function, so it leans on neither"},
 
 	"skills/run/exec/egress":        {[]string{"internal/netzone", "skills", "skills/run/exec/egress/listen"}, "it serves sockets for a list of hosts and knows no program"},
 	"skills/run/exec/egress/listen": {nil, "it runs in the sandbox's child before all else, so it needs the standard library and x/sys alone"},
 
-	"skills":                   {[]string{"skills/internal/scrub", "skills/leak", "skills/warrant"}, leaf},
+	"skills":                   {[]string{"skills/leak", "skills/warrant"}, leaf},
 	"skills/leak":              {nil, leaf},
 	"skills/warrant":           {nil, "receivers of outgoing calls import it, so it needs the standard library alone"},
 	"skills/internal/decode":   {[]string{"skills"}, executor},
 	"skills/credential":        {[]string{"skills"}, executor},
-	"skills/internal/scrub":    {nil, "it reads texts and knows nothing of who wrote them"},
 	"skills/internal/runtest":  {[]string{"skills", "skills/warrant"}, executor},
-	"skills/run/exec":          {[]string{"skills", "skills/internal/decode", "skills/internal/scrub", "skills/run/exec/egress", "skills/run/exec/egress/listen", "skills/run/exec/isolate", "skills/run/exec/snapshot"}, executor},
+	"skills/run/exec":          {[]string{"skills", "skills/internal/decode", "skills/run/exec/egress", "skills/run/exec/egress/listen", "skills/run/exec/isolate", "skills/run/exec/snapshot"}, executor},
 	"skills/run/exec/isolate":  {[]string{"skills/run/exec/egress/listen", "skills/run/exec/snapshot/mount"}, "it runs while packages are initialised: what it imports, every sandboxed start waits for"},
-	"skills/run/http":          {[]string{"internal/netzone", "skills", "skills/internal/decode", "skills/internal/scrub", "skills/warrant"}, executor},
+	"skills/run/http":          {[]string{"internal/netzone", "skills", "skills/internal/decode", "skills/warrant"}, executor},
 	"skills/run/template":      {[]string{"skills", "skills/internal/decode"}, executor},
 	"skills/builtin/files":     {[]string{"skills", "skills/internal/decode"}, executor},
-	"skills/builtin/email":     {[]string{"skills", "skills/internal/decode", "skills/internal/scrub"}, executor},
+	"skills/builtin/email":     {[]string{"skills", "skills/internal/decode"}, executor},
 	"limits":                   {nil, leaf},
 	"limits/storetest":         {[]string{"limits"}, leaf},
 	"limits/redisstore":        {[]string{"limits"}, "it counts and knows nobody who is counted"},
@@ -144,7 +146,7 @@ var only = map[string][]string{
 }
 
 // everywhere are packages of one thing each that every other may use: they import none.
-var everywhere = []string{"internal/textcut", "internal/runes", "internal/plainjson"}
+var everywhere = []string{"internal/backoff", "internal/ids", "internal/plainjson", "internal/runes", "internal/scrub", "internal/textcut"}
 
 func allowed(list []string, imp string) bool {
 	return slices.ContainsFunc(list, func(m string) bool {

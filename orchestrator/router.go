@@ -5,13 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/vedette-dev/vedette/agents/otp"
 )
-
-// makeID returns a new id, which sorts by time.
-func makeID() string { return uuid.Must(uuid.NewV7()).String() }
 
 type openConversation struct{ id, user string }
 

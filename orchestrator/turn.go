@@ -164,7 +164,7 @@ type waiter struct {
 // the ids of its calls are derived from it and were never used.
 func newRequestTurn(n *turnNeeds, conversation string, m sendRequest, tainted bool, earlier []llm.Message) (*turn, error) {
 	r := openRecord{
-		V: recordVersion, Request: m.ID, Grant: makeID(), Scope: m.Scope.List(), Tainted: tainted, Started: time.Now(),
+		V: recordVersion, Request: m.ID, Grant: sentinel.NewID(), Scope: m.Scope.List(), Tainted: tainted, Started: time.Now(),
 	}
 	t, err := newTurn(n, conversation, m.User, m.Text, r, earlier)
 	if err == nil && m.Fresh {

@@ -12,6 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -161,7 +162,7 @@ func TestRequestUnderWayBeginsOnce(t *testing.T) {
 	c := r.open("c1", "ann") // its process has read that nothing is under way
 	pid, ok := r.sys.Whereis(serverName("c1"))
 	require.True(t, ok)
-	open := openRecord{V: recordVersion, Request: "r1", Grant: makeID(), Scope: []string{"note.plain"}, Started: time.Now()}
+	open := openRecord{V: recordVersion, Request: "r1", Grant: sentinel.NewID(), Scope: []string{"note.plain"}, Started: time.Now()}
 	require.NoError(t, r.journal.Begin(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: deriveTurnID("c1", "r1")},
 		history.Item{Kind: keptRequest, Data: []byte("go")}, newItem(recordOpen, open)))
 	_, err := c.SendRequest(t.Context(), Request{ID: "r1", Text: "go"})

@@ -30,7 +30,7 @@ type Options struct {
 	Limiter Limiter
 	// LimitsAway says what follows where Limiter's error wraps ErrLimitsAway;
 	// nil denies.
-	LimitsAway AwayTable
+	LimitsAway OutageTable
 	Approver   Approver
 	// AskTimeout is how long a person has to answer, from the first question on
 	// and over restarts, whichever the approver. Zero means DefaultAskTimeout.

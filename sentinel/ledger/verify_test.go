@@ -195,7 +195,7 @@ func TestForeignHeads(t *testing.T) {
 	path, newest := written(t, signer)
 	h, err := ParseHead(newest, signer.PublicKey())
 	require.NoError(t, err)
-	forged, err := note.Sign(&note.Note{Text: h.signedText()}, other.signer)
+	forged, err := note.Sign(&note.Note{Text: h.formatSignedText()}, other.signer)
 	require.NoError(t, err)
 
 	_, err = Verify(t.Context(), path, VerifyOptions{PublicKey: signer.PublicKey(), Heads: [][]byte{forged}})

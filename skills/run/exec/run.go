@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/scrub"
 	"github.com/vedette-dev/vedette/skills"
 )
 

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vedette-dev/vedette/internal/scrub"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
-	"github.com/vedette-dev/vedette/skills/internal/scrub"
 )
 
 // checkCredentials refuses a header without exactly one known credential, and one that is set

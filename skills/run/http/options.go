@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vedette-dev/vedette/internal/scrub"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
-	"github.com/vedette-dev/vedette/skills/internal/scrub"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 

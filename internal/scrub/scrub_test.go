@@ -9,10 +9,14 @@ import (
 	"html"
 	"io/fs"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 )
 
 const secret = `SECRET-token/42+"<&>%41é`
@@ -22,6 +26,15 @@ func percentAll(s string) string {
 	var b strings.Builder
 	for i := range len(s) {
 		fmt.Fprintf(&b, "%%%02x", s[i])
+	}
+	return b.String()
+}
+
+// asciiAll writes every character as JSON of ASCII alone has it: two halves of some.
+func asciiAll(s string) string {
+	var b strings.Builder
+	for _, u := range utf16.Encode([]rune(s)) {
+		fmt.Fprintf(&b, `\u%04x`, u)
 	}
 	return b.String()
 }
@@ -64,6 +77,7 @@ var ways = map[string]func(string) string{
 	"written lines":      func(s string) string { return s[:5] + `\n` + s[5:9] + `\r\n` + s[9:] },
 	"lines in base64":    func(s string) string { b := base64.StdEncoding.EncodeToString([]byte(s)); return b[:9] + "\n" + b[9:] },
 	"shortened":          func(s string) string { return s[:len(s)*2/3] + "…" },
+	"JSON of ASCII":      asciiAll,
 	"shortened, percent": func(s string) string { return percentAll(s[:len(s)*2/3]) + "..." },
 }
 
@@ -111,6 +125,12 @@ func TestCut(t *testing.T) {
 		}
 	}
 	require.Equal(t, "ends on SECR", s.Cut("ends on SECR", false))
+	require.Equal(t, "5%"+Mark, s.Cut("5%SECR", true), "what stands before it is no escape")
+	wide := New("SECR😀😀token")
+	whole := asciiAll("SECR😀😀token")
+	for n := len(asciiAll("SECR")); n < len(whole); n++ {
+		require.Equal(t, "x "+Mark, wide.Cut("x "+whole[:n], true), n)
+	}
 }
 
 // A short secret is found as a word alone, one of three bytes isn't.
@@ -186,4 +206,127 @@ func FuzzText(f *testing.F) {
 			_ = s.Cut(text[:len(text)/2], true)
 		}
 	})
+}
+
+// escapeSome writes each character of a text in one of the ways that JSON, URLs and HTML
+// know, as choices say.
+func escapeSome(text string, choices []byte) string {
+	var b strings.Builder
+	list := []rune(text)
+	for i, r := range list {
+		choice := byte(i)
+		if len(choices) > 0 {
+			choice = choices[i%len(choices)]
+		}
+		switch choice % 8 {
+		case 0:
+			b.WriteString(quoteJSON(string(r)))
+		case 1:
+			for _, u := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, `\u%04x`, u)
+			}
+		case 2:
+			for _, u := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, `\u%04X`, u)
+			}
+		case 3:
+			b.WriteString(percentAll(string(r)))
+		case 4:
+			b.WriteString(html.EscapeString(string(r)))
+		case 5:
+			entity := fmt.Sprintf("&#x%x;", r)
+			if html.UnescapeString(entity) != string(r) { // HTML knows no such character
+				entity = string(r)
+			}
+			b.WriteString(entity)
+		case 6:
+			q := strconv.QuoteToASCII(string(r))
+			b.WriteString(q[1 : len(q)-1])
+		case 7:
+			b.WriteRune(r)
+			if choice >= 128 && i < len(list)-1 && !strings.ContainsRune(" \t", list[i+1]) { // a break; blanks behind it are its own
+				b.WriteString("\r\n  ")
+			}
+		}
+	}
+	return b.String()
+}
+
+// canHide reports whether a value can be told apart in a text that escapeSome wrote.
+func canHide(value string) bool {
+	return len(value) >= MinLength && utf8.ValidString(value) && strings.Trim(value, " \t\r\n") == value &&
+		!strings.ContainsAny(value, "\\%&\r\n") && !strings.Contains(Mark, value) && !strings.ContainsRune(value, utf8.RuneError)
+}
+
+// No configured value survives, whichever of its characters are escaped, in whichever ways,
+// and wherever lines break within it. What stands around it stays.
+func checkNothingSurvives(t require.TestingT, value string, choices []byte) {
+	for name, s := range map[string]*Scrubber{"secret": New(value), "whole": NewWhole("[gone]", value)} {
+		mark := map[string]string{"secret": Mark, "whole": "[gone]"}[name]
+		for _, around := range [][2]string{{"", ""}, {`{"a": "`, `"}`}, {"<p>", "</p>"}, {"\n", "\n"}} {
+			written := escapeSome(value, choices)
+			require.Equal(t, around[0]+mark+around[1], s.Text(around[0]+written+around[1]), "%s: %q as %q", name, value, written)
+			twice := quoteJSON(written)
+			require.Equal(t, around[0]+mark+around[1], s.Text(around[0]+twice+around[1]), "%s: %q as %q", name, value, twice)
+		}
+	}
+}
+
+func TestNothingSurvives(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`[A-Za-z0-9é€😀"'<>/+ ._:-]{8,40}`).Filter(canHide).Draw(t, "value")
+		checkNothingSurvives(t, value, rapid.SliceOf(rapid.Byte()).Draw(t, "choices"))
+	})
+}
+
+func FuzzNothingSurvives(f *testing.F) {
+	f.Add("0123456789", []byte{0, 1, 2, 3, 4, 5, 6, 7})
+	f.Add("pass 😀 word", []byte{1})
+	f.Add("tab\tand\abell\U0001f600", []byte{6})
+	f.Add(`a"quoted"value`, []byte{7, 0, 7})
+	f.Fuzz(func(t *testing.T, value string, choices []byte) {
+		if canHide(value) && len(value) < 200 {
+			checkNothingSurvives(t, value, choices)
+		}
+	})
+}
+
+// A value that may be no secret is found whole alone: neither its half nor its lines.
+func TestWholeValues(t *testing.T) {
+	s := NewWhole("[redacted]", "/home/ann/project", "shortd", "short", "first line of it\nsecond line of it", "  edge")
+	for text, want := range map[string]string{
+		"/home/ann/project is missing":          "[redacted] is missing",
+		"/home/ann/proj is missing":             "/home/ann/proj is missing",
+		"abshortdc":                             "ab[redacted]c",
+		"short":                                 "short",
+		"second line of it":                     "second line of it",
+		"first line of it\nsecond line of it":   "[redacted]",
+		`"first line of it\nsecond line of it"`: `"[redacted]"`,
+		"  edge":                                "[redacted]",
+		"edge":                                  "edge",
+		"shortd/home/ann/project":               "[redacted]",
+	} {
+		require.Equal(t, want, s.Text(text), text)
+	}
+	require.Nil(t, NewWhole("x", "short", ""))
+}
+
+// Scrubbers that are joined find what each finds, and mark it as the first does.
+func TestJoin(t *testing.T) {
+	first, second := NewWhole("[redacted]", "one-value"), New("two-secret-value")
+	require.Equal(t, "[redacted] [redacted]", first.Join(second).Text("one-value two-secret-value"))
+	require.Equal(t, Mark+" "+Mark, second.Join(first).Text("one-value two-secret-value"))
+	require.Equal(t, first, first.Join(nil))
+	var none *Scrubber
+	require.Equal(t, second, none.Join(second))
+	require.Equal(t, "[redacted] two-secret-value", first.Text("one-value two-secret-value"), "it is unchanged")
+}
+
+// Of an address no more is shown than where it leads.
+func TestAddress(t *testing.T) {
+	shown, ok := Address("https://ann:hunter22@h.example:8443/v1/x?api_key=abcdefgh12#part")
+	require.True(t, ok)
+	require.Equal(t, "https://h.example:8443/v1/x", shown)
+	_, ok = Address("https://ann:hunter22@h.example/%zz")
+	require.False(t, ok)
 }

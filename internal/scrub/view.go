@@ -4,6 +4,7 @@ import (
 	"html"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -118,14 +119,16 @@ func undoBackslash(text string) (string, int) {
 	switch text[1] {
 	case '"', '\\', '/', '\'':
 		return text[1:2], 2
-	case 'n', 'r':
-		return "", 2
-	case 't':
-		return "\t", 2
+	case 'n', 'r': // a line's end; the blanks that begin the next go too
+		return "", len(text) - len(strings.TrimLeft(text[2:], " \t"))
+	case 'a', 'b', 'f', 't', 'v':
+		return string(shortEscapes[text[1]]), 2
 	case 'u':
-		if len(text) >= 6 {
-			if r, err := strconv.ParseUint(text[2:6], 16, 16); err == nil {
-				return withoutBreak(string(utf8.AppendRune(nil, rune(r)))), 6
+		return undoUnicode(text)
+	case 'U':
+		if len(text) >= 10 {
+			if r, err := strconv.ParseUint(text[2:10], 16, 32); err == nil {
+				return withoutBreak(string(rune(r))), 10
 			}
 		}
 	case 'x':
@@ -136,6 +139,33 @@ func undoBackslash(text string) (string, int) {
 		}
 	}
 	return "", 0
+}
+
+var shortEscapes = map[byte]rune{'a': '\a', 'b': '\b', 'f': '\f', 't': '\t', 'v': '\v'}
+
+// undoUnicode undoes \u and its digits, two of them where they are the halves of one
+// character.
+func undoUnicode(text string) (string, int) {
+	first, ok := parseUnicode(text)
+	if !ok {
+		return "", 0
+	}
+	if utf16.IsSurrogate(first) {
+		if second, ok := parseUnicode(text[6:]); ok {
+			if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
+				return string(r), 12
+			}
+		}
+	}
+	return withoutBreak(string(first)), 6
+}
+
+func parseUnicode(text string) (rune, bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	r, err := strconv.ParseUint(text[2:6], 16, 16)
+	return rune(r), err == nil
 }
 
 func undoEntity(text string) (string, int) {

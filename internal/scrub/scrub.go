@@ -1,11 +1,14 @@
-// Package scrub takes secrets out of texts that come back from outside: what a
-// server or a program answers may hold the header or the variable that it was
-// given.
+// Package scrub takes secrets out of texts. What a server or a program answers may hold the
+// header or the variable that it was given; a mistake in a configuration may quote a value
+// of the environment.
 //
-// A secret is found as it is, in base64 at any offset, in hex, percent-encoded,
-// escaped as JSON or HTML (each of them up to twice), and across line breaks. Its
+// A secret is found as it is, in base64 at any offset, in hex, percent-encoded, quoted as in
+// Go, escaped as JSON or HTML (each of them up to twice), and across line breaks. Its
 // first half is found too, for texts that were shortened. What was cut at its end
 // loses the beginning of a secret there.
+//
+// What a schema marks as secret is hidden by its place and not by its text: that is
+// Skill.Redact of package skills. Both leave the same Mark.
 //
 // # Short values
 //
@@ -30,15 +33,18 @@ import (
 // Mark stands where a secret was.
 const Mark = "[secret]"
 
-// The lengths in bytes from which on secrets are found: anywhere, and as words.
+// The lengths in bytes from which on secrets are found: anywhere, as words, and anywhere
+// where NewWhole was told of them.
 const (
 	MinLength = 8
 	MinWord   = 4
+	MinWhole  = 6
 )
 
 // Scrubber takes a set of secrets out of texts. It is immutable and safe for
 // concurrent use; nil takes out nothing. Printing one shows no secret.
 type Scrubber struct {
+	mark  string
 	forms func() []form // a closure, so that no printing reaches a secret
 }
 
@@ -55,6 +61,21 @@ func New(secrets ...string) *Scrubber {
 			}
 		}
 	}
+	return newScrubber(Mark, list)
+}
+
+// NewWhole returns a Scrubber for values that may be no secrets at all, such as those of the
+// environment: a path, an address. Each is found whole alone, as it is, from MinWhole bytes
+// on; its half or one of its lines may be any other text. mark stands where a value was.
+func NewWhole(mark string, values ...string) *Scrubber {
+	var list []form
+	for _, v := range values {
+		list = append(list, writeWholeForms(v)...)
+	}
+	return newScrubber(mark, list)
+}
+
+func newScrubber(mark string, list []form) *Scrubber {
 	// The longest first: one may be part of another.
 	slices.SortFunc(list, func(a, b form) int {
 		return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text))
@@ -63,12 +84,14 @@ func New(secrets ...string) *Scrubber {
 	if len(list) == 0 {
 		return nil
 	}
-	return &Scrubber{func() []form { return list }}
+	return &Scrubber{mark, func() []form { return list }}
 }
 
 // With returns a Scrubber for more secrets besides those of s.
-func (s *Scrubber) With(secrets ...string) *Scrubber {
-	more := New(secrets...)
+func (s *Scrubber) With(secrets ...string) *Scrubber { return s.Join(New(secrets...)) }
+
+// Join returns a Scrubber for the secrets of s and of more. It marks them as s does.
+func (s *Scrubber) Join(more *Scrubber) *Scrubber {
 	switch {
 	case s == nil:
 		return more
@@ -76,10 +99,10 @@ func (s *Scrubber) With(secrets ...string) *Scrubber {
 		return s
 	}
 	list := slices.Concat(s.forms(), more.forms())
-	return &Scrubber{func() []form { return list }}
+	return &Scrubber{s.mark, func() []form { return list }}
 }
 
-// Text returns text with Mark in place of every secret.
+// Text returns text with the mark in place of every secret.
 func (s *Scrubber) Text(text string) string { return s.scrubText(text, false) }
 
 // Cut is Text for a text whose end was cut off: the beginning of a secret at its
@@ -99,13 +122,13 @@ func (s *Scrubber) scrubText(text string, cut bool) string {
 			}
 		}
 	}
-	return replaceSpans(text, spans)
+	return replaceSpans(text, s.mark, spans)
 }
 
 // span is a part of a text: from the first byte up to the one before the end.
 type span struct{ from, to int }
 
-func replaceSpans(text string, spans []span) string {
+func replaceSpans(text, mark string, spans []span) string {
 	if len(spans) == 0 {
 		return text
 	}
@@ -118,7 +141,7 @@ func replaceSpans(text string, spans []span) string {
 			s.to = max(s.to, spans[i].to)
 		}
 		out.WriteString(text[at:s.from])
-		out.WriteString(Mark)
+		out.WriteString(mark)
 		at = s.to
 	}
 	out.WriteString(text[at:])

@@ -31,19 +31,19 @@ func OfHeader(name, value string) []string {
 				out = append(out, string(pair), password)
 			}
 		}
-		return append(out, longParts(rest)...)
+		return append(out, listLongParts(rest)...)
 	case "Cookie":
-		return append(out, longParts(value)...)
+		return append(out, listLongParts(value)...)
 	}
 	if _, rest, found := strings.Cut(value, " "); found {
-		out = append(out, longParts(rest)...)
+		out = append(out, listLongParts(rest)...)
 	}
 	return out
 }
 
-// longParts returns the words and values of a header's value that are no mere
+// listLongParts returns the words and values of a header's value that are no mere
 // names.
-func longParts(value string) []string {
+func listLongParts(value string) []string {
 	var out []string
 	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ,;\"", r) }) {
 		_, after, found := strings.Cut(part, "=")
@@ -77,6 +77,16 @@ func OfURL(raw string) []string {
 		}
 	}
 	return out
+}
+
+// Address returns scheme, host and path of an address: its user, its password and its query
+// may be secret. ok is false where it can't be read.
+func Address(raw string) (shown string, ok bool) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "", false
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), true
 }
 
 // OfVariable returns the secrets in a variable that a program is given: its value
