@@ -46,8 +46,8 @@ type (
 	idleTimeOver struct{}
 )
 
-// outcome is the answer to sendRequest and attach.
-type outcome struct {
+// requestResult is the answer to sendRequest and attach.
+type requestResult struct {
 	reply Reply
 	err   error
 }
@@ -297,7 +297,7 @@ func (v *conversation) onTurnOver(c *otp.Context, t *turn) {
 		}
 	}
 	for _, w := range t.waiters {
-		w.from.Reply(outcome{t.answer, t.err}, nil)
+		w.from.Reply(requestResult{t.answer, t.err}, nil)
 	}
 	if t.unkept {
 		v.endUnwritten(c, t)

@@ -126,7 +126,7 @@ func (c *Conversation) sendAndWait(ctx context.Context, m sendRequest) (Reply, e
 		credit.Reclaim() // a process that crashed may have lent it
 		v, err := c.callProcess(ctx, m)
 		if err == nil {
-			out := v.(outcome)
+			out := v.(requestResult)
 			return c.withSteps(ctx, out.reply), out.err
 		}
 		again := errors.Is(err, ErrInterrupted)
@@ -162,7 +162,7 @@ func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 		}
 		switch {
 		case err == nil:
-			out := v.(outcome)
+			out := v.(requestResult)
 			return c.withSteps(ctx, out.reply), out.err
 		case errors.Is(err, errNotHere):
 			return c.readAnswer(ctx, id)

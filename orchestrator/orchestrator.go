@@ -39,7 +39,7 @@ const (
 var (
 	// ErrClosed answers calls to an Orchestrator that was closed.
 	ErrClosed = errors.New("the orchestrator is closed")
-	// ErrOverloaded refuses work at the door, before anything was done about it.
+	// ErrOverloaded refuses work before anything was done about it.
 	// Its errors are *OverloadedError, which says when to try again.
 	ErrOverloaded = admission.ErrOverloaded
 	// ErrRequest refuses a request that is empty, too long or not text, and a
@@ -151,7 +151,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	tune.pause, tune.look = cmp.Or(tune.pause, defaultPause), cmp.Or(tune.look, defaultLook)
 	o := &Orchestrator{opts: opts, started: time.Now()}
 	o.log, o.tune, o.links = opts.Log, tune, cfg.Answers.Links.Allow
-	o.doors = newDoors(cfg.Limits, cmp.Or(tune.room, agentWait))
+	o.doors = newPools(cfg.Limits, cmp.Or(tune.room, agentWait))
 	o.openings.pool = o.doors.conversations
 	o.watcher = agentWatcher{opts.OnAgent, opts.Log}
 	o.ending.log, o.ending.done = opts.Log, make(chan struct{})
@@ -290,7 +290,8 @@ func withDeadline(ctx context.Context, d time.Duration) (context.Context, contex
 	return context.WithTimeout(ctx, d)
 }
 
-// Load returns how full the process is, from the door inwards, for metrics.
+// Load returns how full the process is, in the order in which work meets the pools, for
+// metrics.
 func (o *Orchestrator) Load() []admission.Stats {
 	d := o.doors
 	return append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()}, o.parts.Load()...)

@@ -51,9 +51,11 @@ func (o *Orchestrator) readState() telemetry.State {
 		return s
 	}
 	for _, c := range o.parts.Checkpoint.InFlight() {
-		if c.Phase == sentinel.PhaseApproval {
+		switch c.Phase {
+		case sentinel.PhaseApproval:
 			s.Held++
-		} else {
+		case sentinel.PhasePlaces: // its turn and agent are counted as waiting
+		default:
 			s.Running++
 		}
 	}

@@ -15,7 +15,8 @@ type Top struct {
 	Now     time.Time     `json:"now"`
 	Started time.Time     `json:"started"`
 	Pauses  []pause.Pause `json:"pauses"`
-	// InFlight are the calls that wait for a person or run.
+	// InFlight are the calls that wait for a person, for their places or for their skill,
+	// or run.
 	InFlight []sentinel.InFlight `json:"in_flight"`
 	// Tasks are goroutines under way for processes; Leaked are those of
 	// processes that were abandoned because they did not stop.

@@ -147,7 +147,8 @@ func (c Call) Parsed() map[string]any { return c.parsed }
 // Touch returns what the call would touch.
 func (c Call) Touch() touch.Touch { return c.touch }
 
-// Digest identifies the call; a warrant and an approval are for it alone.
+// Digest returns the hash of what is judged: see skills.Order.Digest. Two calls with equal
+// digests may do the same, under whatever ids. A warrant and an approval are for one digest.
 func (c Call) Digest() string { return c.digest }
 
 // Order returns the call as an executor sees it.

@@ -247,8 +247,8 @@ func (p *Checkpoint) tellObserver(e Event) {
 	p.o.Observe(e)
 }
 
-// InFlight returns the calls that wait for a person or for their skill, or run,
-// the oldest first. After a pause began, a call that it stops and that is not
+// InFlight returns the calls that wait for a person, for their places or for their skill,
+// or run, the oldest first. After a pause began, a call that it stops and that is not
 // among them does not run.
 func (p *Checkpoint) InFlight() []InFlight { return p.inFlight.list() }
 

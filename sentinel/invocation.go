@@ -134,7 +134,7 @@ func (i *invocation) parse(ctx context.Context) (err error) {
 }
 
 // judge lets rules rewrite the call and asks the rule gates about the result, all of
-// them so that a reviewer sees every reason.
+// them so that the review and a person see every reason.
 func (i *invocation) judge(ctx context.Context) error {
 	p, start := i.p, i.p.now()
 	c, failed := p.Rewrite(ctx, i.call)

@@ -26,7 +26,8 @@ func away(table sentinel.OutageTable) func(*sentinel.Options, *bench) {
 func ofEffect(e skills.Effect, reaches skills.Reach) skills.Spec {
 	return skills.Spec{
 		Name: "test.do", Effect: e, Reaches: reaches,
-		Parameters: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string","x-target":true},"url":{"type":"string","x-url":true}}}`),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string","x-target":true},"url":{"type":"string",` +
+			`"x-url":true}}}`),
 	}
 }
 

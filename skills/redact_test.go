@@ -96,7 +96,8 @@ func decode(b []byte) (m map[string]any, err error) {
 // doesn't name once it was validated.
 func TestWhichScopeTakesSecrets(t *testing.T) {
 	var list []*skills.Skill
-	for name, schema := range map[string]string{"vault.open": vaultSchema, "note.add": `{"type":"object","properties":{"text":{"type":"string"}}}`} {
+	for name, schema := range map[string]string{"vault.open": vaultSchema,
+		"note.add": `{"type":"object","properties":{"text":{"type":"string"}}}`} {
 		s, err := skills.Compile(skills.Spec{Name: name, Description: "d", Effect: skills.Create, Parameters: json.RawMessage(schema)})
 		require.NoError(t, err)
 		list = append(list, s)

@@ -8,6 +8,8 @@
 //	err = h.Add(ctx, turn, history.Item{Kind: "turn.round", Data: round})
 //	err = h.End(ctx, turn, history.Item{Kind: "turn.end", Data: reply})
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // It knows no more of an Item than its kind. Items of a request are in the
 // journal under the request's turn, in the order they were put.
 //

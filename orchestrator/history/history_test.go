@@ -84,7 +84,8 @@ func TestLife(t *testing.T) {
 	require.Equal(t, history.Conversation{ID: "c", User: "ann", Tainted: true}, now())
 	again := history.Turn{Conversation: "c", User: "ann", Turn: "t3"}
 	require.NoError(t, h.Begin(ctx, again))
-	require.Equal(t, history.Conversation{ID: "c", User: "ann", Turn: "t3", Tainted: true}, now(), "a request that doesn't know of the taint takes it from nobody")
+	require.Equal(t, history.Conversation{ID: "c", User: "ann", Turn: "t3", Tainted: true}, now(),
+		"a request that doesn't know of the taint takes it from nobody")
 	require.NoError(t, h.End(ctx, again))
 	items, err := h.Items(ctx, history.Turn{Conversation: "c", User: "ann", Turn: "t1"})
 	require.NoError(t, err)
@@ -130,7 +131,8 @@ func TestItemsAreTheirUsers(t *testing.T) {
 	require.False(t, orphan, "nothing was kept")
 	require.NoError(t, h.Begin(ctx, turn, text("request", "go")))
 	require.NoError(t, h.End(ctx, turn, text("turn.end", "CANARY")))
-	for _, other := range []history.Turn{{Conversation: "c", User: "eve", Turn: "t1"}, {Conversation: "d", User: "ann", Turn: "t1"}, {Conversation: "c", Turn: "t1"}} {
+	for _, other := range []history.Turn{{Conversation: "c", User: "eve", Turn: "t1"}, {Conversation: "d", User: "ann", Turn: "t1"},
+		{Conversation: "c", Turn: "t1"}} {
 		items, err := h.Items(ctx, other)
 		require.NoError(t, err)
 		require.Empty(t, items)

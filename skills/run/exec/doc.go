@@ -1,5 +1,7 @@
 // Package exec runs a skill as a program: `run: {exec: {argv: [...]}}`.
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // The program is started from a list of arguments, never through a shell. It
 // gets an environment of the listed variables alone, no standard input unless
 // configured, a process group of its own, limits on what it may print, and as

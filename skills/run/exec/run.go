@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/vedette-dev/vedette/internal/scrub"
 	"github.com/vedette-dev/vedette/skills"
 )
 

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/vedette-dev/vedette/internal/scrub"
 	"github.com/vedette-dev/vedette/skills"
-	"github.com/vedette-dev/vedette/skills/internal/scrub"
 )
 
 // running is a program under way.

@@ -31,5 +31,6 @@
 // the bytes that went each way. Totals count all of them, also what was too much to
 // record one by one.
 //
-// The package isn't stable: programs reach it through skills/run/exec.
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through skills/run/exec.
 package egress

@@ -24,5 +24,6 @@
 // Of the library it imports what is ready early: not path/filepath, for one.
 // TestChildStartsEarly of cmd/vedette/command sees what came before.
 //
-// The package isn't stable: programs reach it through skills/run/exec.
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through skills/run/exec.
 package isolate

@@ -36,5 +36,6 @@
 // made or removed entries conflicts with what the program made there. Effects over
 // the network aren't undone.
 //
-// The package isn't stable: programs reach it through skills/run/exec.
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through skills/run/exec.
 package snapshot

@@ -11,7 +11,8 @@
 // Do not call Open outside of a network namespace of its own: it would make every
 // address of the machine local.
 //
-// The package isn't stable: programs reach it through skills/run/exec.
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through skills/run/exec.
 package listen
 
 // Plan says what to listen on.

@@ -6,7 +6,8 @@
 // SYS_ADMIN, DAC_OVERRIDE, FOWNER, CHOWN and FSETID: The kernel writes to the upper layer with
 // those of the process that mounted it.
 //
-// The package isn't stable: programs reach it through skills/run/exec.
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through skills/run/exec.
 package mount
 
 // The names of the folders in a layer's folder for one root.

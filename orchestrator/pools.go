@@ -17,18 +17,18 @@ type OverloadedError = admission.OverloadedError
 // have had to work.
 const agentWait = time.Minute
 
-// doors bound how many conversations, requests, turns and agents there are at a
-// time. Work passes the doors in this order. Waiting at one door never depends on
-// work that waits at the next. A request counts while its caller waits, a turn and
+// pools bound how many conversations, requests, turns and agents there are at a
+// time. Work takes a place of each in this order. A wait for one never depends on
+// work that waits for the next. A request counts while its caller waits, a turn and
 // an agent while they work.
-type doors struct {
+type pools struct {
 	requests, turns, agents, conversations *admission.Pool
 }
 
-// newDoors makes the pools as the limits say; room is how long an agent waits.
-func newDoors(l config.Limits, room time.Duration) doors {
+// newPools makes the pools as the limits say; room is how long an agent waits.
+func newPools(l config.Limits, room time.Duration) pools {
 	p, u := l.Process, l.User
-	return doors{
+	return pools{
 		requests: admission.New(admission.Options{What: "requests", Process: p.Turns + p.Waiting, User: u.Turns + u.Waiting}),
 		turns: admission.New(admission.Options{
 			What: "turns", Process: p.Turns, User: u.Turns, Waiting: p.Waiting, UserWaiting: u.Waiting, Wait: p.Wait,
