@@ -45,11 +45,11 @@ var forgers = []mutant{
 		" || runes.IsInvisible(r) && r < ' ' || r ==", "sentinel/review", []string{"TestOneLine"}, false},
 
 	// The messages of an agent.
-	{"a quote in a mission ends it", "agents/question.go", "Content: encode(doc)",
-		`Content: strings.ReplaceAll(encode(doc), "\\\"", "\"")`, "agents", []string{"TestNothingForgesAMessage"}, true},
-	{"a result is a message as it is", "agents/tools.go", "return resultText(res), \"result\"",
+	{"a quote in a mission ends it", "agents/question.go", "Content: loop.EncodeJSON(doc)",
+		`Content: strings.ReplaceAll(loop.EncodeJSON(doc), "\\\"", "\"")`, "agents", []string{"TestNothingForgesAMessage"}, true},
+	{"a result is a message as it is", "agents/tools.go", "return describeResult(res), \"result\"",
 		"return res.Content, \"result\"", "agents", []string{"TestNothingForgesAMessage"}, false},
-	{"a description opens a line", "agents/question.go", "oneLine(s.Spec().Description)",
+	{"a description opens a line", "agents/question.go", "joinLines(s.Spec().Description)",
 		"s.Spec().Description", "agents", []string{"TestDescriptionsOpenNoLine"}, false},
 
 	// Pages: what a person is asked, shown and answered.
