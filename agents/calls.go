@@ -98,7 +98,7 @@ func (w *worker) proposeCall(c *otp.Context) {
 	if w.current = textcut.Head(name, 64); w.current == "" {
 		w.current = "(none)"
 	}
-	w.addEntry(Entry{Kind: "call", Skill: w.current, Text: string(shown[:min(len(shown), maxEntryText+1)])})
+	w.addTranscriptEntry(Entry{Kind: "call", Skill: w.current, Text: string(shown[:min(len(shown), maxEntryText+1)])})
 	w.publishSnapshot("", "")
 	inv, hidden := w.a.o.Invoker, w.loop.IsHidden()
 	w.loop.Start(c, loop.TaskCall, func(ctx context.Context) (any, error) {
@@ -124,7 +124,7 @@ func (w *worker) OnCallEnd(c *otp.Context, m otp.TaskResult) {
 		w.resumeWork(c)
 	}
 	text, kind := describeCall(v.res, v.err)
-	w.addEntry(Entry{Kind: kind, Skill: skill, Text: text})
+	w.addTranscriptEntry(Entry{Kind: kind, Skill: skill, Text: text})
 	var no *skills.Refusal
 	if errors.As(v.err, &no) && no.Kind == skills.KindBudget && no.Gate != gateApproval || w.loop.Proposed > w.a.o.Calls {
 		w.loop.Last = true
@@ -145,11 +145,11 @@ func (w *worker) requestHelp(c *otp.Context) {
 		return
 	}
 	w.helps++
-	w.addEntry(Entry{Kind: "help", Text: h.Reason})
+	w.addTranscriptEntry(Entry{Kind: "help", Text: h.Reason})
 	if len(w.early) > 0 { // it was answered before the process ended
 		a := w.early[0]
 		w.early = w.early[1:]
-		w.noteRead(a.ID)
+		w.markWordsRead(a.ID)
 		w.loop.Answer(c, describeAdvice(a.Text, len(a.Skills)))
 		return
 	}
@@ -163,9 +163,9 @@ func (w *worker) requestHelp(c *otp.Context) {
 func (w *worker) onAdvice(c *otp.Context, m Answer) {
 	added := w.addSkills(m.Skills)
 	switch {
-	case !w.takeNews(m.ID):
+	case !w.rememberWords(m.ID):
 	case w.state == AwaitingOrchestrator:
-		w.noteRead(m.ID)
+		w.markWordsRead(m.ID)
 		w.endHelpWait(c, describeAdvice(m.Text, added))
 	case w.loop.Records > 0 && w.loop.Records == len(w.a.o.Rounds) && w.hasHelpAhead():
 		w.early = append(w.early, m)
@@ -206,8 +206,8 @@ func (s agentSkills) TakeSecrets() bool {
 	return slices.ContainsFunc(s.w.skills, (*skills.Skill).Secretive)
 }
 
-// hideCall is a call as the journal may have it.
-func (w *worker) hideCall(k llm.ToolCall) (kept llm.ToolCall, hidden bool) {
+// hideCallSecrets returns a call as the journal may have it.
+func (w *worker) hideCallSecrets(k llm.ToolCall) (kept llm.ToolCall, hidden bool) {
 	name := k.Name
 	switch name {
 	case ToolRequestHelp:

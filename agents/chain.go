@@ -30,7 +30,7 @@ const (
 func (c Chain) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
 	pause := chainPause
 	for round := 1; ; round++ {
-		resp, again, wait, err := c.askEach(ctx, r)
+		resp, again, wait, err := c.askEachModel(ctx, r)
 		if err == nil || !again || round == chainRounds || wait > chainPatience {
 			return resp, err
 		}
@@ -47,9 +47,9 @@ func (c Chain) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
 	}
 }
 
-// askEach goes along the chain. again says that an error may be gone when it is
+// askEachModel goes along the chain. again says that an error may be gone when it is
 // gone along once more, after the shortest wait that a server asked for.
-func (c Chain) askEach(ctx context.Context, r llm.Request) (resp llm.Response, again bool, wait time.Duration, err error) {
+func (c Chain) askEachModel(ctx context.Context, r llm.Request) (resp llm.Response, again bool, wait time.Duration, err error) {
 	err = errors.New("no model is configured for this role")
 	for _, m := range c {
 		if resp, err = m.Chat(ctx, r); err == nil {

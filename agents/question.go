@@ -90,12 +90,12 @@ func joinLines(s string) string { return textcut.Head(strings.Join(strings.Field
 const cutOff = `{"error":"cut_off","ok":false,` +
 	`"reason":"Your answer was cut off, so none of its calls was proposed. Send a shorter one."}`
 
-// loopRules are the rules of an agent's questions and answers.
-func (w *worker) loopRules() loop.Rules {
+// buildLoopRules returns the rules of an agent's questions and answers.
+func (w *worker) buildLoopRules() loop.Rules {
 	r := loop.Rules{
 		LastQuestion: 2*w.a.o.Calls + 7,
 		Nudge:        "Your answer was empty. Call a tool, or report in plain text.", NudgeIsKept: true,
-		IsWhole:    isWhole,
+		IsWhole:    isWholeAnswer,
 		CutOff:     cutOff,
 		EchoIsKept: true,
 	}
@@ -103,9 +103,9 @@ func (w *worker) loopRules() loop.Rules {
 	return r
 }
 
-// isWhole reports whether an answer is whole, so that its calls are what the
+// isWholeAnswer reports whether an answer is whole, so that its calls are what the
 // model meant. Some servers that answer in one piece give no reason at all.
-func isWhole(finish string) bool {
+func isWholeAnswer(finish string) bool {
 	switch finish {
 	case "stop", "tool_calls", "function_call", "":
 		return true
@@ -123,8 +123,8 @@ func (w *worker) PrepareQuestion() loop.Question {
 	for _, u := range w.updates {
 		w.loop.Say(llm.Message{Role: llm.RoleUser,
 			Content: loop.EncodeJSON(map[string]string{"update_from_orchestrator": w.loop.Room.Fit(u.Text)})})
-		w.addEntry(Entry{Kind: "update", Text: u.Text})
-		w.noteRead(u.ID)
+		w.addTranscriptEntry(Entry{Kind: "update", Text: u.Text})
+		w.markWordsRead(u.ID)
 	}
 	w.updates = nil
 	r := llm.Request{Messages: append([]llm.Message{w.buildInstructions()}, w.loop.Messages()...)}
@@ -138,7 +138,7 @@ func (w *worker) PrepareQuestion() loop.Question {
 // NoteAnswer implements loop.Asker.
 func (w *worker) NoteAnswer(r llm.Response) {
 	if r.Content != "" {
-		w.addEntry(Entry{Kind: "thought", Text: r.Content})
+		w.addTranscriptEntry(Entry{Kind: "thought", Text: r.Content})
 	}
 }
 
@@ -149,7 +149,7 @@ func (w *worker) Conclude(c *otp.Context, r llm.Response) {
 	case len(w.updates) > 0 && !w.loop.Last:
 		w.loop.Say(llm.Message{Role: llm.RoleAssistant, Content: r.Content})
 		w.loop.Ask(c)
-	case w.interrupted == "" && !isWhole(r.FinishReason):
+	case w.interrupted == "" && !isWholeAnswer(r.FinishReason):
 		w.finishMission(c, Completed, r.Content, "the model's answer was cut off")
 	default:
 		w.finishMission(c, Completed, r.Content, w.interrupted)

@@ -72,10 +72,10 @@ func (w *worker) PrepareRound(added loop.Round) func(context.Context) error {
 	r := Round{
 		V: roundVersion, Number: added.Records, Entries: w.entries[max(0, len(w.entries)-w.noted):], Read: w.read,
 		Calls: added.Proposed, Rounds: added.Questions, Helps: w.helps, Omitted: added.Omitted, Last: added.Last, Nudged: added.Nudged,
-		Interrupted: w.interrupted, Started: w.started, Left: w.timeLeft(),
+		Interrupted: w.interrupted, Started: w.started, Left: w.remainingTime(),
 	}
-	r.Messages, _ = loop.HideMessages(added.Messages, w.hideCall)
-	r.Queue, r.Hidden = loop.HideCalls(added.Calls, w.hideCall)
+	r.Messages, _ = loop.HideMessages(added.Messages, w.hideCallSecrets)
+	r.Queue, r.Hidden = loop.HideCalls(added.Calls, w.hideCallSecrets)
 	w.noted, w.read = 0, nil
 	return func(ctx context.Context) error { return j.Round(ctx, r) }
 }
@@ -90,7 +90,7 @@ func (w *worker) restoreRounds(list []Round) {
 		whole.Messages = append(whole.Messages, before.Messages...)
 		w.entries = append(w.entries, before.Entries...)
 		for _, id := range before.Read {
-			w.takeNews(id)
+			w.rememberWords(id)
 		}
 	}
 	if len(w.entries) > maxEntries {
@@ -106,8 +106,8 @@ func (w *worker) hasHelpAhead() bool {
 	return slices.ContainsFunc(w.loop.CallsLeft(), func(k llm.ToolCall) bool { return k.Name == ToolRequestHelp })
 }
 
-// takeNews reports whether an update or answer is new, and takes note of it.
-func (w *worker) takeNews(id string) bool {
+// rememberWords reports whether an update or answer is new, and takes note of it.
+func (w *worker) rememberWords(id string) bool {
 	if id == "" {
 		return true
 	}
@@ -121,8 +121,8 @@ func (w *worker) takeNews(id string) bool {
 	return true
 }
 
-// noteRead notes that the words of that id are in the messages now.
-func (w *worker) noteRead(id string) {
+// markWordsRead notes that the words of that id are in the messages now.
+func (w *worker) markWordsRead(id string) {
 	if id != "" {
 		w.read = append(w.read, id)
 	}

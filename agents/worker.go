@@ -63,7 +63,7 @@ func (w *worker) Init(c *otp.Context) error {
 		w.parent = c.Monitor(p)
 	}
 	w.addSkills(w.a.o.Skills)
-	w.loop = loop.New(w, w.loopRules())
+	w.loop = loop.New(w, w.buildLoopRules())
 	w.started, w.left, w.state = time.Now(), w.a.o.Timeout, Running
 	if len(w.a.o.Rounds) > 0 {
 		w.restoreRounds(w.a.o.Rounds)
@@ -78,11 +78,11 @@ func (w *worker) Init(c *otp.Context) error {
 		return nil
 	}
 	for _, id := range w.a.o.Heard {
-		w.takeNews(id)
-		w.noteRead(id)
+		w.rememberWords(id)
+		w.markWordsRead(id)
 	}
 	w.loop.Say(w.buildOpening())
-	w.addEntry(Entry{Kind: "mission", Text: w.a.o.Mission})
+	w.addTranscriptEntry(Entry{Kind: "mission", Text: w.a.o.Mission})
 	w.startClock(c)
 	w.loop.Ask(c)
 	return nil
@@ -147,9 +147,9 @@ func (w *worker) startClock(c *otp.Context) {
 	w.timer = c.SendAfter(w.left, deadline{})
 }
 
-// timeLeft is what is left of the agent's time, at least a second. An agent whose wait
+// remainingTime is what is left of the agent's time, at least a second. An agent whose wait
 // for an answer failed has that second to report the failure.
-func (w *worker) timeLeft() time.Duration {
+func (w *worker) remainingTime() time.Duration {
 	if w.state == Running {
 		return max(w.left-time.Since(w.armed), time.Second)
 	}
@@ -162,7 +162,7 @@ func (w *worker) pauseWork(c *otp.Context, s State) {
 		return
 	}
 	c.CancelTimer(w.timer)
-	w.left = w.timeLeft()
+	w.left = w.remainingTime()
 	w.state = s
 	w.publishSnapshot("", "")
 }
@@ -188,7 +188,7 @@ func (w *worker) addSkills(list []*skills.Skill) (added int) {
 
 // onUpdate takes words of the orchestrator that the agent doesn't have yet.
 func (w *worker) onUpdate(m Update) {
-	if w.takeNews(m.ID) {
+	if w.rememberWords(m.ID) {
 		w.queueUpdate(m)
 	}
 }
@@ -218,8 +218,8 @@ func (w *worker) onInterrupt(c *otp.Context, m Interrupt) {
 	}
 }
 
-// addEntry adds a line to the transcript.
-func (w *worker) addEntry(e Entry) {
+// addTranscriptEntry adds a line to the transcript.
+func (w *worker) addTranscriptEntry(e Entry) {
 	e.Text = textcut.Head(e.Text, maxEntryText)
 	if len(w.entries) >= maxEntries {
 		w.entries = slices.Clone(w.entries[1:])
@@ -240,7 +240,7 @@ func (w *worker) finishMission(c *otp.Context, s State, text, reason string) {
 	w.loop.Withdraw(c)
 	w.loop.StopPrejudging(c)
 	c.CancelTimer(w.timer)
-	left := w.timeLeft()
+	left := w.remainingTime()
 	r := w.buildResult(s, text, reason)
 	w.end = &r
 	w.ending = c.Async(left, func(ctx context.Context) (any, error) { return nil, j.End(ctx, r) })

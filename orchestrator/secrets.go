@@ -15,7 +15,7 @@ type secretHider struct {
 	scope    skills.Scope // of the turn's agents
 }
 
-// hideCall is a call as the journal may have it. The orchestrator's own tools have nothing
+// hideCall returns a call as the journal may have it. The orchestrator's own tools have nothing
 // secret; a model that names a skill instead, or a tool that there isn't, may write what is.
 func (h secretHider) hideCall(k llm.ToolCall) (kept llm.ToolCall, hidden bool) {
 	switch k.Name {

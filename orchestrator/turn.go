@@ -143,7 +143,7 @@ func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlie
 	t := &turn{turnNeeds: n, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: n.parts.Checkpoint.Numbered(g),
 		byID: map[string]*agentRun{}, starting: map[otp.Ref]*agentRun{},
 		filter: linkFilter{n.links, text}, secrets: secretHider{n.parts.Registry, scope}}
-	t.loop = loop.New(t, t.loopRules())
+	t.loop = loop.New(t, t.buildLoopRules())
 	t.loop.Begin(append([]llm.Message{{Role: llm.RoleSystem, Content: writeInstructions(n.parts.Registry, scope)}}, earlier...))
 	t.loop.Say(llm.Message{Role: llm.RoleUser, Content: text})
 	t.loop.MarkSaved() // the request is a record of its own
@@ -282,8 +282,8 @@ func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
 	}
 }
 
-// loopRules are the rules of a turn's questions and answers.
-func (t *turn) loopRules() loop.Rules {
+// buildLoopRules returns the rules of a turn's questions and answers.
+func (t *turn) buildLoopRules() loop.Rules {
 	return loop.Rules{
 		LastQuestion: maxRounds,
 		Nudge:        "Your answer was empty. Call a tool, or answer the user in plain text.", NudgeAtLast: true,

@@ -19,7 +19,7 @@ func FuzzEcho(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		heard, _ := HearCalls([]llm.ToolCall{{ID: raw, Name: raw, Arguments: raw}}, []llm.Message{{ToolCalls: []llm.ToolCall{{ID: raw}}}})
-		k := echoCalls(heard)[0]
+		k := echoToolCalls(heard)[0]
 		if !isToolName(k.Name) || k.ID == "" || k.ID == raw || !json.Valid([]byte(k.Arguments)) || k.Arguments[0] != '{' && strings.TrimSpace(k.Arguments)[0] != '{' {
 			t.Fatalf("the echo is no call: %+v", k)
 		}

@@ -184,10 +184,10 @@ func (l *Loop) AskInstead(c *otp.Context) {
 func (l *Loop) Next(c *otp.Context) {
 	l.Call = llm.ToolCall{}
 	if text := l.owner.RefuseCalls(); text != "" {
-		l.omitCalls(text)
+		l.omitCallsLeft(text)
 	}
 	l.prejudgeCalls(c)
-	if !l.takeCall() {
+	if !l.takeNextCall() {
 		l.Ask(c)
 		return
 	}
@@ -196,7 +196,7 @@ func (l *Loop) Next(c *otp.Context) {
 
 // Answer answers the call that is under way, and goes on with the next.
 func (l *Loop) Answer(c *otp.Context, text string) {
-	l.reply(l.Call, text)
+	l.addCallReply(l.Call, text)
 	l.Next(c)
 }
 
@@ -272,12 +272,12 @@ func (l *Loop) onAnswer(c *otp.Context, r llm.Response) {
 	l.Omitted += left
 	kept := calls
 	if l.rules.EchoIsKept {
-		kept = echoCalls(calls)
+		kept = echoToolCalls(calls)
 	}
 	l.Say(llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: l.Room.FitCalls(kept)})
 	l.setCalls(l.orderCalls(calls))
 	if !whole {
-		l.omitCalls(l.rules.CutOff)
+		l.omitCallsLeft(l.rules.CutOff)
 	}
 	l.writeRound(c)
 }
@@ -321,15 +321,15 @@ func (l *Loop) writeRound(c *otp.Context) {
 	l.Start(c, TaskJournal, func(ctx context.Context) (any, error) { return nil, write(ctx) })
 }
 
-// reply adds the answer to a call.
-func (l *Loop) reply(k llm.ToolCall, text string) {
+// addCallReply adds the answer to a call.
+func (l *Loop) addCallReply(k llm.ToolCall, text string) {
 	l.Say(llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: l.Room.Fit(text)})
 }
 
-// omitCalls answers the calls that are left instead of making them.
-func (l *Loop) omitCalls(text string) {
+// omitCallsLeft answers the calls that are left instead of making them.
+func (l *Loop) omitCallsLeft(text string) {
 	for _, k := range l.calls {
-		l.reply(k, text)
+		l.addCallReply(k, text)
 	}
 	l.Omitted += len(l.calls)
 	l.calls = nil
@@ -346,7 +346,7 @@ func (l *Loop) orderCalls(calls []llm.ToolCall) []llm.ToolCall {
 // prejudgeCalls tells the desk of the calls of a new answer, so that it judges them while
 // the first is under way. A single call has nothing to be ahead of.
 func (l *Loop) prejudgeCalls(c *otp.Context) {
-	if !l.takeFresh() || l.rules.Prejudger == nil {
+	if !l.takeNewAnswer() || l.rules.Prejudger == nil {
 		return
 	}
 	list := l.owner.ListPrejudged(l.calls)

@@ -44,8 +44,8 @@ func (q *Queue) StopPrejudging(c *otp.Context) {
 // setCalls takes the calls of a new answer.
 func (q *Queue) setCalls(calls []llm.ToolCall) { q.calls, q.fresh, q.hidden = calls, true, nil }
 
-// takeCall makes the next call the one under way. It reports whether there is one.
-func (q *Queue) takeCall() bool {
+// takeNextCall makes the next call the one under way. It reports whether there is one.
+func (q *Queue) takeNextCall() bool {
 	if len(q.calls) == 0 {
 		q.calls = nil
 		return false
@@ -54,8 +54,8 @@ func (q *Queue) takeCall() bool {
 	return true
 }
 
-// takeFresh reports once whether the calls are a new answer's.
-func (q *Queue) takeFresh() bool {
+// takeNewAnswer reports once whether the calls are a new answer's.
+func (q *Queue) takeNewAnswer() bool {
 	fresh := q.fresh
 	q.fresh = false
 	return fresh

@@ -71,7 +71,7 @@ func (l *callIDs) admitID(id string) string {
 	return id
 }
 
-// echoMessages are messages as the conversation repeats them to the model: calls
+// echoMessages returns messages as the conversation repeats them to the model: calls
 // that a server would refuse there are put into a form that it takes. The list
 // itself is not changed, and returned where nothing has to be.
 func echoMessages(list []llm.Message) []llm.Message {
@@ -83,7 +83,7 @@ func echoMessages(list []llm.Message) []llm.Message {
 		if !copied {
 			out, copied = slices.Clone(list), true
 		}
-		out[i].ToolCalls = echoCalls(m.ToolCalls)
+		out[i].ToolCalls = echoToolCalls(m.ToolCalls)
 	}
 	return out
 }
@@ -142,10 +142,10 @@ func Cut(s string, n int) string {
 // maxMalformed is how many bytes of arguments that are no JSON object go back to the model.
 const maxMalformed = 2_000
 
-// echoCalls are calls as the conversation repeats them to the model. What a
+// echoToolCalls returns calls as the conversation repeats them to the model. What a
 // server would refuse there, and the loop would die of, is put into a form
 // that it takes; what is proposed is not touched by this.
-func echoCalls(calls []llm.ToolCall) []llm.ToolCall {
+func echoToolCalls(calls []llm.ToolCall) []llm.ToolCall {
 	out := slices.Clone(calls)
 	for i := range out {
 		k := &out[i]
