@@ -106,10 +106,12 @@ var rooms = map[string]room{
 	"agents/otp":          {nil, "it could be a module of its own"},
 	"agents/llm":          {nil, leaf},
 	"agents/llm/scripted": {nil, leaf},
-	"agents":              {[]string{"agents/llm", "agents/otp", "skills"}, worker},
-	"orchestrator": {[]string{"agents", "agents/llm", "agents/otp", "config", "orchestrator/admission", "orchestrator/answers",
+	"agents/loop": {[]string{"agents/llm", "agents/otp", "skills"},
+		"it makes the calls of a model one by one and holds no desk: its owner, an agent or a turn, does"},
+	"agents": {[]string{"agents/llm", "agents/loop", "agents/otp", "skills"}, worker},
+	"orchestrator": {[]string{"agents", "agents/llm", "agents/loop", "agents/otp", "config", "orchestrator/admission", "orchestrator/answers",
 		"orchestrator/assembly", "orchestrator/control", "orchestrator/history", "orchestrator/models", "orchestrator/telemetry", "sentinel",
-		"sentinel/pause", "skills"}, "gates and executors are put together in one place, assembly"},
+		"skills"}, "gates and executors are put together in one place, assembly"},
 	"orchestrator/control": {[]string{"sentinel", "sentinel/pause"},
 		"it carries an operator's word to the process and knows no more of it"},
 	"orchestrator/admission": {nil, "it counts who is at work and knows nothing of the work"},
@@ -284,7 +286,6 @@ const (
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
 	"receiver sentinel/touch/bash.shell":  22,
-	"receiver agents.worker":              7,
 	"receiver sentinel/guard.Guard":       5,
 	"receiver sentinel/touch/bash.action": 5,
 

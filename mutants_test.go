@@ -50,11 +50,11 @@ var forgers = []mutant{
 		" || runes.IsInvisible(r) && r < ' ' || r ==", "sentinel/review", []string{"TestOneLine"}, false},
 
 	// The messages of an agent.
-	{"a quote in a mission ends it", "agents/prompt.go", "Content: encode(doc)",
-		`Content: strings.ReplaceAll(encode(doc), "\\\"", "\"")`, "agents", []string{"TestNothingForgesAMessage"}, true},
-	{"a result is a message as it is", "agents/tools.go", "return resultText(res), \"result\"",
+	{"a quote in a mission ends it", "agents/question.go", "Content: loop.EncodeJSON(doc)",
+		`Content: strings.ReplaceAll(loop.EncodeJSON(doc), "\\\"", "\"")`, "agents", []string{"TestNothingForgesAMessage"}, true},
+	{"a result is a message as it is", "agents/tools.go", "return describeResult(res), \"result\"",
 		"return res.Content, \"result\"", "agents", []string{"TestNothingForgesAMessage"}, false},
-	{"a description opens a line", "agents/prompt.go", "oneLine(s.Spec().Description)",
+	{"a description opens a line", "agents/question.go", "joinLines(s.Spec().Description)",
 		"s.Spec().Description", "agents", []string{"TestDescriptionsOpenNoLine"}, false},
 
 	// Pages: what a person is asked, shown and answered.
@@ -373,6 +373,8 @@ var tampered = []mutant{
 
 // leakers are broken lines of invariant 7: no value reaches ledger, logs or error messages.
 var leakers = []mutant{
+	{"a misspelt call's secrets are kept", "agents/loop/secrets.go", "if len(args) > 0 && known.TakeSecrets() {",
+		"if len(args) == 0 && known.TakeSecrets() {", "agents/loop", []string{"TestRedact"}, false},
 	{"a panic's value is told", "skills/failure.go", `func (p *PanicError) Error() string { return "the skill panicked" }`,
 		`func (p *PanicError) Error() string { return fmt.Sprint("the skill panicked ", p.Value) }`, "skills", []string{"TestExecutorContains"},
 		false},
@@ -451,6 +453,10 @@ var heirs = []mutant{
 // forgetters are broken lines of invariant 12: what was acknowledged isn't lost, and nothing
 // that isn't idempotent runs twice.
 var forgetters = []mutant{
+	{"a call is made before its round is on disk", "agents/loop/loop.go", "\tl.Start(c, TaskJournal, func(ctx context.Context) (any, error) { return nil, write(ctx) })",
+		"\tl.Next(c)", "agents/loop", []string{"TestRoundFails"}, false},
+	{"a call of a round that was not kept is made", "agents/loop/loop.go", "l.owner.Fail(c, &RoundError{m.Err})",
+		"l.Next(c)", "agents/loop", []string{"TestRoundFails"}, false},
 	{"two processes write one database", "sentinel/store/lock_unix.go", "unix.LOCK_EX|unix.LOCK_NB",
 		"unix.LOCK_SH|unix.LOCK_NB", "sentinel/store", []string{"TestSecondWriter"}, true},
 	{"a file of a newer version is written", "sentinel/store/store.go", "if version > len(steps) {",

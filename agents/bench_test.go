@@ -121,9 +121,9 @@ func bareLife(ctx context.Context, m modelFunc) string {
 		}
 		msgs = append(msgs, llm.Message{Role: llm.RoleAssistant, ToolCalls: resp.ToolCalls})
 		for _, k := range resp.ToolCalls {
-			name, args, _ := proposal(k.Arguments)
+			name, args, _ := readProposal(k.Arguments)
 			res, err := quick.Invoke(ctx, name, args)
-			text, _ := answer(res, err)
+			text, _ := describeCall(res, err)
 			msgs = append(msgs, llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: text})
 		}
 	}

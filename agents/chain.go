@@ -30,7 +30,7 @@ const (
 func (c Chain) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
 	pause := chainPause
 	for round := 1; ; round++ {
-		resp, again, wait, err := c.once(ctx, r)
+		resp, again, wait, err := c.askEachModel(ctx, r)
 		if err == nil || !again || round == chainRounds || wait > chainPatience {
 			return resp, err
 		}
@@ -47,9 +47,9 @@ func (c Chain) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
 	}
 }
 
-// once goes along the chain. again says that an error may be gone when it is
+// askEachModel goes along the chain. again says that an error may be gone when it is
 // gone along once more, after the shortest wait that a server asked for.
-func (c Chain) once(ctx context.Context, r llm.Request) (resp llm.Response, again bool, wait time.Duration, err error) {
+func (c Chain) askEachModel(ctx context.Context, r llm.Request) (resp llm.Response, again bool, wait time.Duration, err error) {
 	err = errors.New("no model is configured for this role")
 	for _, m := range c {
 		if resp, err = m.Chat(ctx, r); err == nil {
@@ -60,7 +60,7 @@ func (c Chain) once(ctx context.Context, r llm.Request) (resp llm.Response, agai
 		if ctx.Err() != nil || known && (e.Kind == llm.KindBudget || e.Kind == llm.KindRequest && e.Code != llm.CodeToolsUnsupported) {
 			return llm.Response{}, false, 0, err
 		}
-		if known && passing(e.Kind) {
+		if known && isPassing(e.Kind) {
 			if !again || e.RetryAfter < wait {
 				wait = e.RetryAfter
 			}
@@ -70,8 +70,8 @@ func (c Chain) once(ctx context.Context, r llm.Request) (resp llm.Response, agai
 	return llm.Response{}, again, wait, err
 }
 
-// passing reports whether a failure may be over in a moment.
-func passing(k llm.Kind) bool {
+// isPassing reports whether a failure may be over in a moment.
+func isPassing(k llm.Kind) bool {
 	switch k {
 	case llm.KindConnect, llm.KindServer, llm.KindRateLimited:
 		return true

@@ -15,8 +15,8 @@
 // waits for people; by the number of its proposals, of its rounds with the
 // model and of its requests for help; and by the life of its parent.
 //
-// What one answer of its model adds is bounded too: MaxParallel calls are heard,
-// and all messages together have MaxMessages bytes, see Room.
+// The agent's talk with its model is a loop.Loop, as a turn's is: package loop bounds what
+// one answer adds, and says in which order calls are made and written down.
 //
 // With a Journal an agent writes down each Round, an answer of its model with
 // calls in it, before the first of them is proposed, and its end before anybody

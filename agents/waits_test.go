@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -215,7 +216,7 @@ func TestHelpIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		list := make([]llm.ToolCall, 2*maxHelp)
 		for i := range list {
-			list[i] = llm.ToolCall{Name: ToolRequestHelp, Arguments: encode(map[string]any{
+			list[i] = llm.ToolCall{Name: ToolRequestHelp, Arguments: loop.EncodeJSON(map[string]any{
 				"reason": strings.Repeat("é", 1<<20), "skills": strings.Split(strings.Repeat(strings.Repeat("s", 500)+" ", 500), " ")})}
 		}
 		m := script(calls(list...), says("ok"))

@@ -293,7 +293,7 @@ func (v *conversation) onTurnOver(c *otp.Context, t *turn) {
 	if !t.repeated {
 		v.tainted = v.tainted || t.desk.Tainted()
 		if t.err == nil {
-			v.history = trimHistory(t.messages[1:]) // each turn writes its own instructions
+			v.history = trimHistory(t.loop.Messages()[1:]) // each turn writes its own instructions
 		}
 	}
 	for _, w := range t.waiters {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -65,7 +66,7 @@ func TestAnswerTooLong(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, reply.Agents, 1)
 		for _, text := range []string{reply.Text, reply.Agents[0].Answer} {
-			require.InDelta(t, agents.MaxAnswer, len(text), 100)
+			require.InDelta(t, loop.MaxAnswer, len(text), 100)
 			require.True(t, strings.HasSuffix(text, "\n[cut here: the text was too long]"), "a reader knows")
 		}
 		require.Equal(t, agents.Completed, reply.Agents[0].State)
@@ -81,7 +82,7 @@ func TestAnswerTooLong(t *testing.T) {
 func TestEndThatFits(t *testing.T) {
 	end := endRecord{V: recordVersion, Reply: Reply{Text: strings.Repeat("t", 1000)}}
 	for range 60 {
-		end.Reply.Agents = append(end.Reply.Agents, agents.Result{Answer: strings.Repeat("\u2028", agents.MaxAnswer/3)})
+		end.Reply.Agents = append(end.Reply.Agents, agents.Result{Answer: strings.Repeat("\u2028", loop.MaxAnswer/3)})
 	}
 	whole := end.Reply.Agents[0].Answer
 	record := fitEndRecord(&end)

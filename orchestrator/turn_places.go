@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 )
@@ -118,7 +119,8 @@ func (t *turn) giveBackIdlePlaces() {
 // waitsForPeople reports whether a person is asked, and nothing else is under way.
 // Questions to models, running calls, and agents at work or in line are under way.
 func (t *turn) waitsForPeople() bool {
-	if t.phase != phaseWorking || len(t.placeRequests) > 0 || t.task.isUnderWay() && !t.parked || !t.task.isUnderWay() && t.wait == nil {
+	idle := t.loop.Task() == loop.TaskNone
+	if t.phase != phaseWorking || len(t.placeRequests) > 0 || !idle && !t.parked || idle && t.wait == nil {
 		return false
 	}
 	asked := t.parked

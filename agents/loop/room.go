@@ -1,14 +1,15 @@
-package agents
+package loop
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
-
-	"github.com/vedette-dev/vedette/internal/textcut"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/internal/textcut"
 )
 
 // The bounds of what a model's answers add to the conversation with it.
@@ -16,14 +17,17 @@ const (
 	// MaxParallel is how many calls of one answer are heard.
 	MaxParallel = 64
 	// MaxMessages is how many bytes all messages of one agent, or of one turn of
-	// its orchestrator, may have. It is more text than models read at once. Who
-	// comes to it is asked once more, without tools. Only an answer's text may go
+	// its orchestrator, may have. It is more text than models read at once. A loop that
+	// comes to it asks once more, without tools. Only an answer's text may go
 	// beyond it, by MaxAnswer, and the short replies to its calls.
 	MaxMessages = 4 << 20
+	// MaxAnswer is how many bytes of a model's text are kept. More than models write
+	// who mean it; what a server may send is more than a journal takes.
+	MaxAnswer = 256 << 10
 
-	maxInputs = 1 << 20 // bytes of the answers that an agent is given
-	minReply  = 512     // bytes of a reply that are kept however little room there is
-	maxTool   = 256     // bytes of a tool's name that are kept
+	minReply = 512       // bytes of a reply that are kept however little room there is
+	maxTool  = 256       // bytes of a tool's name that are kept
+	maxEcho  = 256 << 10 // bytes of arguments that are sent back to the model
 )
 
 // HearCalls makes the calls of one answer fit for the conversation. Every call has
@@ -40,7 +44,7 @@ func HearCalls(calls []llm.ToolCall, before []llm.Message) (heard []llm.ToolCall
 	}
 	heard = slices.Clone(calls[:min(len(calls), MaxParallel)])
 	for i := range heard {
-		heard[i].ID = ids.admit(heard[i].ID)
+		heard[i].ID = ids.admitID(heard[i].ID)
 	}
 	return heard, len(calls) - len(heard)
 }
@@ -54,8 +58,8 @@ type callIDs struct {
 	next int
 }
 
-// admit returns the id, or a new one where it is none, too long or taken.
-func (l *callIDs) admit(id string) string {
+// admitID returns the id, or a new one where it is none, too long or taken.
+func (l *callIDs) admitID(id string) string {
 	if id == "" || len(id) > maxID || l.seen[id] {
 		for l.next = max(l.next, len(l.seen)); ; l.next++ {
 			if id = "call_v" + strconv.Itoa(l.next); !l.seen[id] {
@@ -67,10 +71,10 @@ func (l *callIDs) admit(id string) string {
 	return id
 }
 
-// EchoMessages are messages as the conversation repeats them to the model: calls
+// echoMessages returns messages as the conversation repeats them to the model: calls
 // that a server would refuse there are put into a form that it takes. The list
 // itself is not changed, and returned where nothing has to be.
-func EchoMessages(list []llm.Message) []llm.Message {
+func echoMessages(list []llm.Message) []llm.Message {
 	out, copied := list, false
 	for i, m := range list {
 		if !slices.ContainsFunc(m.ToolCalls, isUnfit) {
@@ -79,7 +83,7 @@ func EchoMessages(list []llm.Message) []llm.Message {
 		if !copied {
 			out, copied = slices.Clone(list), true
 		}
-		out[i].ToolCalls = echoed(m.ToolCalls)
+		out[i].ToolCalls = echoToolCalls(m.ToolCalls)
 	}
 	return out
 }
@@ -87,7 +91,7 @@ func EchoMessages(list []llm.Message) []llm.Message {
 // isUnfit reports whether a server would refuse the call in a conversation.
 func isUnfit(k llm.ToolCall) bool {
 	a := jsontext.Value(k.Arguments)
-	return !toolName(k.Name) || len(a) == 0 || len(a) > maxEcho || a.Kind() != '{' || !a.IsValid()
+	return !isToolName(k.Name) || len(a) == 0 || len(a) > maxEcho || a.Kind() != '{' || !a.IsValid()
 }
 
 // Room is what is left of MaxMessages. Its zero value has all of it.
@@ -113,7 +117,7 @@ func (r *Room) FitCalls(calls []llm.ToolCall) []llm.ToolCall {
 		k := &out[i]
 		k.Name = textcut.Head(k.Name, maxTool)
 		if n := len(k.Arguments); n > maxEcho || n > left {
-			k.Arguments = encode(map[string]int{"omitted_bytes": n})
+			k.Arguments = EncodeJSON(map[string]int{"omitted_bytes": n})
 		}
 		left -= len(k.Name) + len(k.Arguments)
 	}
@@ -125,3 +129,42 @@ func (r *Room) Left() int { return max(MaxMessages-r.used, 0) }
 
 // Spent reports whether there is room for no further round.
 func (r *Room) Spent() bool { return r.Left() <= minReply }
+
+// Cut returns a text of at most n bytes whole, of a longer one the beginning, cut
+// between two characters, with a line behind it that says so.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return textcut.Head(s, n) + "\n[cut here: the text was too long]"
+}
+
+// maxMalformed is how many bytes of arguments that are no JSON object go back to the model.
+const maxMalformed = 2_000
+
+// echoToolCalls returns calls as the conversation repeats them to the model. What a
+// server would refuse there, and the loop would die of, is put into a form
+// that it takes; what is proposed is not touched by this.
+func echoToolCalls(calls []llm.ToolCall) []llm.ToolCall {
+	out := slices.Clone(calls)
+	for i := range out {
+		k := &out[i]
+		if !isToolName(k.Name) {
+			k.Name = "unknown_tool"
+		}
+		switch a := jsontext.Value(k.Arguments); {
+		case len(a) == 0:
+			k.Arguments = "{}"
+		case len(a) > maxEcho:
+			k.Arguments = EncodeJSON(map[string]int{"omitted_bytes": len(a)})
+		case a.Kind() != '{' || !json.Valid(a):
+			k.Arguments = EncodeJSON(map[string]string{"malformed": textcut.Head(k.Arguments, maxMalformed)})
+		}
+	}
+	return out
+}
+
+// isToolName reports whether servers take a tool's name.
+func isToolName(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}
