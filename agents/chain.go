@@ -3,10 +3,10 @@ package agents
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/internal/backoff"
 )
 
 // Chain is a Model that asks the next model when one can't answer. A request
@@ -21,27 +21,27 @@ type Chain []Model
 // How often a Chain is gone along, and how long it waits between.
 const (
 	chainRounds   = 3
-	chainPause    = 200 * time.Millisecond
 	chainPatience = 10 * time.Second
 )
+
+// newChainPauses are the pauses of a chain, spread so that many don't come again at once.
+func newChainPauses() backoff.Pauses {
+	return backoff.Pauses{First: 200 * time.Millisecond, Spread: backoff.Spread{Least: 50, Most: 100}}
+}
 
 // Chat asks the models in order and returns the first answer, or the last
 // error.
 func (c Chain) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
-	pause := chainPause
 	for round := 1; ; round++ {
 		resp, again, wait, err := c.askEachModel(ctx, r)
 		if err == nil || !again || round == chainRounds || wait > chainPatience {
 			return resp, err
 		}
-		wait = max(wait, pause/2+rand.N(pause/2)) //nolint:gosec // so that many don't come again at once
-		pause *= 2
+		wait = max(wait, newChainPauses().Pause(round-1))
 		if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
 			return resp, err
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if !backoff.Wait(ctx, wait) {
 			return resp, err
 		}
 	}

@@ -1,6 +1,8 @@
 // Package agents runs one sub-agent: a model that works on a mission by
 // proposing skill calls, one at a time, and reading what comes of them.
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // An agent is a process under agents/otp. It holds Specs of skills and an
 // Invoker; it holds no executor and can't make one, so nothing it or its model
 // does can run a skill except by proposing it. Its restart kind is Temporary:

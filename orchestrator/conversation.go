@@ -164,7 +164,7 @@ func (v *conversation) onEarlyMessage(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case claim, sendRequest, attach, cancelTurn:
 		if len(v.early) >= maxEarly {
-			c.Reply(nil, v.doors.turns.Busy("requests", len(v.early)))
+			c.Reply(nil, v.pools.turns.Busy("requests", len(v.early)))
 			return
 		}
 		v.early = append(v.early, callerMessage{m, c.From()})

@@ -114,7 +114,7 @@ func (c *Conversation) sendAndWait(ctx context.Context, m sendRequest) (Reply, e
 	if m.Text == "" || len(m.Text) > maxRequest || !utf8.ValidString(m.Text) {
 		return Reply{}, fmt.Errorf("%w: a request is text of 1 to %d bytes", ErrRequest, maxRequest)
 	}
-	credit, err := c.needs.doors.requests.Try(admission.Ask{User: c.co.User})
+	credit, err := c.needs.pools.requests.Try(admission.Ask{User: c.co.User})
 	if err != nil {
 		return Reply{}, err
 	}
@@ -146,7 +146,7 @@ func (c *Conversation) sendAndWait(ctx context.Context, m sendRequest) (Reply, e
 // SendRequest did. An earlier process may have got the request. ErrRequest: no such
 // request is known, nor was one begun. When ctx ends the request goes on.
 func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
-	credit, err := c.needs.doors.requests.Try(admission.Ask{User: c.co.User})
+	credit, err := c.needs.pools.requests.Try(admission.Ask{User: c.co.User})
 	if err != nil {
 		return Reply{}, err
 	}

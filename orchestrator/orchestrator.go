@@ -151,8 +151,8 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	tune.pause, tune.look = cmp.Or(tune.pause, defaultPause), cmp.Or(tune.look, defaultLook)
 	o := &Orchestrator{opts: opts, started: time.Now()}
 	o.log, o.tune, o.links = opts.Log, tune, cfg.Answers.Links.Allow
-	o.doors = newPools(cfg.Limits, cmp.Or(tune.room, agentWait))
-	o.openings.pool = o.doors.conversations
+	o.pools = newPools(cfg.Limits, cmp.Or(tune.room, agentWait))
+	o.openings.pool = o.pools.conversations
 	o.watcher = agentWatcher{opts.OnAgent, opts.Log}
 	o.ending.log, o.ending.done = opts.Log, make(chan struct{})
 	o.restorer = &restorer{turnNeeds: &o.turnNeeds}
@@ -293,7 +293,7 @@ func withDeadline(ctx context.Context, d time.Duration) (context.Context, contex
 // Load returns how full the process is, in the order in which work meets the pools, for
 // metrics.
 func (o *Orchestrator) Load() []admission.Stats {
-	d := o.doors
+	d := o.pools
 	return append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()}, o.parts.Load()...)
 }
 
@@ -333,7 +333,7 @@ func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conve
 	if err := o.ending.refuseIfEnding(); err != nil {
 		return nil, err
 	}
-	credit, err := o.doors.requests.Try(admission.Ask{User: co.User})
+	credit, err := o.pools.requests.Try(admission.Ask{User: co.User})
 	if err != nil {
 		return nil, err
 	}

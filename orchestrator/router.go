@@ -109,7 +109,7 @@ func (r *router) onConversationStarted(c *otp.Context, m otp.Reply) {
 	}
 	switch {
 	case errors.Is(err, otp.ErrMaxChildren): // one whose end is known here, and not there yet
-		err = r.needs.doors.conversations.Overloaded("")
+		err = r.needs.pools.conversations.Overloaded("")
 	case errors.Is(err, otp.ErrNameTaken):
 		err = nil // one of before this process's restart runs, or is on its way out
 	}

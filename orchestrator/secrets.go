@@ -1,8 +1,6 @@
 package orchestrator
 
 import (
-	"slices"
-
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/skills"
@@ -33,9 +31,4 @@ func (h secretHider) hideCall(k llm.ToolCall) (kept llm.ToolCall, hidden bool) {
 func (h secretHider) FindSkill(name string) (*skills.Skill, bool) { return h.registry.Get(name) }
 
 // TakeSecrets reports whether any skill takes secrets that the turn's agents may have.
-func (h secretHider) TakeSecrets() bool {
-	return slices.ContainsFunc(h.registry.InScope(h.scope), func(name string) bool {
-		s, ok := h.registry.Get(name)
-		return ok && s.Secretive()
-	})
-}
+func (h secretHider) TakeSecrets() bool { return h.registry.TakesSecrets(h.scope) }

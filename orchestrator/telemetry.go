@@ -59,7 +59,7 @@ func (o *Orchestrator) readState() telemetry.State {
 			s.Running++
 		}
 	}
-	d := o.doors
+	d := o.pools
 	for _, p := range append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()},
 		o.parts.Pools()...) {
 		s.Pools = append(s.Pools, describePool(p))

@@ -194,7 +194,7 @@ func (t *turn) requestAdmission(c *otp.Context) {
 	t.phase = phaseAdmitting
 	t.startSpan()
 	t.life, t.endLife = context.WithCancel(c.Context())
-	if t.place.takeOrWait(c, t.doors.turns, t.newAsk(t.origin == originResumed)) {
+	if t.place.takeOrWait(c, t.pools.turns, t.newAsk(t.origin == originResumed)) {
 		t.onAdmission(c, nil)
 	}
 }
@@ -216,7 +216,7 @@ func (t *turn) onAdmission(c *otp.Context, err error) {
 // refuseUnbegun ends a turn that nothing is known of outside.
 func (t *turn) refuseUnbegun(err error) {
 	if !errors.Is(err, ErrOverloaded) && !errors.Is(err, ErrCancelled) { // the wait itself broke
-		err = t.doors.turns.Overloaded(t.desk.Grant().User())
+		err = t.pools.turns.Overloaded(t.desk.Grant().User())
 	}
 	t.phase, t.err = phaseOver, err
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/vedette-dev/vedette/internal/scrub"
 )
 
 // Defaults that a zero field of Config stands for.
@@ -110,11 +112,10 @@ func (c Config) LogValue() slog.Value {
 // safeURL keeps scheme, host and path. A caller that reports a refused configuration
 // prints the address, which may hold a password.
 func safeURL(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "invalid"
+	if shown, ok := scrub.Address(raw); ok {
+		return shown
 	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	return "invalid"
 }
 
 // timeoutOrDefault returns Timeout, or its default.

@@ -8,6 +8,8 @@
 //	 │                                                          └─┼───────────────┘
 //	 └────────────────── no call is left ─────────────────────────┘
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // A Loop belongs to an Owner, a process under agents/otp. The owner supplies the tools:
 // what the model is shown, how a call is run and how its result reads. And it supplies
 // the endings: what an answer without calls means, and what a failure does. The loop has
