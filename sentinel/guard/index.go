@@ -63,18 +63,6 @@ func (x *index) scan(parts []string, without string) string {
 	return ""
 }
 
-// patterned reports whether a component has a sign that component reads as a
-// pattern's.
-func patterned(c string) bool {
-	for i := range len(c) {
-		switch c[i] {
-		case '*', '?', '[', '{':
-			return true
-		}
-	}
-	return false
-}
-
 var (
 	coreIndex    = indexOf(core)
 	storesIndex  = indexOf(stores)

@@ -109,8 +109,6 @@ func (g *Guard) shields(n string, p touch.Path, effect skills.Effect) bool {
 	return false
 }
 
-const meta = "*?["
-
 // meant is n with its patterns replaced by the parts of known that they match:
 // the shell may expand n to that.
 func meant(n, known string) string {

@@ -2,9 +2,11 @@ package guard
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -14,6 +16,15 @@ const optionInName = "option_in_argument"
 // operandMarks are the marks of arguments that name something and may become a
 // command's operand.
 const operandMarks = skills.Target | skills.Path | skills.URL
+
+// finding is one reason against a call.
+type finding struct {
+	code   string
+	signal string
+	arg    string
+}
+
+type findings []finding
 
 // addOptions refuses names that start with "-", where a program may get them as
 // a word and no "--" stands before it.
@@ -35,6 +46,51 @@ func (f *findings) addOptions(c sentinel.Call) {
 			f.add(CodeInjected, optionInName, name)
 		}
 	})
+}
+
+func (f *findings) add(code, signal, arg string) {
+	if x := (finding{code, signal, arg}); !slices.Contains(*f, x) {
+		*f = append(*f, x)
+	}
+}
+
+// addDoing asks about the command lines that aren't plainly reading, where the
+// program that runs them has no sandbox, or nothing undoes what it writes.
+func (f *findings) addDoing(s *skills.Skill, t touch.Touch, code, signal string) {
+	if !s.TakesShell() {
+		return
+	}
+	for _, c := range t.Commands {
+		if !slices.Contains(t.Plain, c.Arg) {
+			f.add(code, signal, c.Arg)
+		}
+	}
+}
+
+// verdict turns what was found into one outcome. Its text holds codes and
+// declared argument names alone.
+func (f findings) verdict(o sentinel.Outcome) sentinel.Verdict {
+	slices.SortStableFunc(f, func(a, b finding) int { return slices.Index(order, a.code) - slices.Index(order, b.code) })
+	code := f[0].code
+	v := sentinel.Verdict{State: sentinel.Judged, Outcome: o, Code: code, WhatYouCanDo: advise(code)}
+	if o == sentinel.Deny {
+		v.HasScore = true
+	}
+	v.Reason = fmt.Sprintf("%s (%s)", explain(code), f[0].signal)
+	if f[0].arg != "" {
+		v.Reason = fmt.Sprintf("%s: %s (%s)", f[0].arg, explain(code), f[0].signal)
+	}
+	for _, x := range f {
+		i := slices.IndexFunc(v.Evidence, func(e sentinel.Evidence) bool { return e.Signal == x.signal })
+		if i < 0 {
+			i = len(v.Evidence)
+			v.Evidence = append(v.Evidence, sentinel.Evidence{Signal: x.signal})
+		}
+		if x.arg != "" && !slices.Contains(v.Evidence[i].Args, x.arg) {
+			v.Evidence[i].Args = append(v.Evidence[i].Args, x.arg)
+		}
+	}
+	return v
 }
 
 // readsAsOption reports whether the skill's program may take a value for an
