@@ -255,7 +255,6 @@ var wider = map[string]int{
 	"receiver skills/run/exec.program":        11,
 	"receiver agents.worker":                  7,
 	"receiver agents/otp.proc":                6,
-	"receiver sentinel/guard.Guard":           5,
 	"receiver sentinel/touch/bash.action":     5,
 
 	"imports orchestrator/assembly": 37, // it puts everything together

@@ -23,13 +23,13 @@ const (
 )
 
 // order ranks the codes: the worst one names the verdict.
-var order = []string{
+var codeOrder = []string{
 	CodeIrrecoverable, CodeOperator, CodeForbidden, CodeProtected, CodeOutside, CodeInjected, CodeExceeded, CodePrivateHost, CodeUnparsed,
 	CodeCommit, CodeDestructive, CodeSensitive, CodeUnread, CodeUnconfined, CodeNoUndo, CodeDynamic,
 }
 
-// explain says for people what each code means.
-func explain(code string) string {
+// explainCode says for people what each code means.
+func explainCode(code string) string {
 	switch code {
 	case CodeIrrecoverable:
 		return "the command would do what can't be undone"
@@ -65,7 +65,7 @@ func explain(code string) string {
 	return "what would run can't be known beforehand"
 }
 
-func advise(code string) string {
+func adviseForCode(code string) string {
 	switch code {
 	case CodeOutside:
 		return "Use a path inside the workspace."

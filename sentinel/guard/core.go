@@ -70,8 +70,8 @@ var core = []place{
 
 // stores are where programs keep what lets them in, wherever a home folder or
 // a backup of one may be.
-var stores = concat(
-	places(PlaceToken,
+var stores = joinPlaces(
+	placesAnywhere(PlaceToken,
 		".docker/config.json", ".dockercfg", ".config/gh/hosts.yml", ".config/hub", ".config/glab-cli/config.yml",
 		".pypirc", ".cargo/credentials…",
 		".gem/credentials", ".m2/settings-security.xml", ".vault-token", ".terraform.d/credentials.tfrc.json",
@@ -84,14 +84,14 @@ var stores = concat(
 		".ngrok2", ".config/github-copilot", ".huggingface/token", ".cache/huggingface/token",
 		".kaggle/kaggle.json", ".composer/auth.json", ".snowflake/connections.toml", ".config/op", ".circleci/cli.yml", ".config/sops/age",
 		".config/age", ".claude/.credentials.json", ".codex/auth.json", ".kube/cache/oidc-login", ".config/openai", ".bluemix/config.json"),
-	places(PlaceStored,
+	placesAnywhere(PlaceStored,
 		".my.cnf", ".mylogin.cnf", ".config/keepassxc", ".config/bitwarden", ".config/bitwarden cli",
 		".config/1password", ".local/share/kwalletd", ".kde/share/apps/kwallet",
 		".lastpass", ".local/share/pass", ".config/evolution", ".smbcredentials", ".htpasswd", ".config/remmina",
 		".local/share/remmina", ".config/filezilla", ".filezilla", ".ngrok",
 		"appdata/roaming/microsoft/credentials", "appdata/local/microsoft/credentials", "appdata/roaming/microsoft/protect",
 		"appdata/local/microsoft/vault", "library/application support/1password"),
-	places(PlaceBrowser,
+	placesAnywhere(PlaceBrowser,
 		".mozilla/firefox", ".config/google-chrome", ".config/google-chrome-beta", ".config/chromium",
 		".config/bravesoftware", ".config/microsoft-edge", ".config/vivaldi", ".config/opera",
 		".thunderbird", "snap/firefox/common/.mozilla", "snap/chromium/common/chromium", "library/application support/google/chrome",
@@ -100,10 +100,10 @@ var stores = concat(
 		"library/cookies", "appdata/local/google/chrome/user data",
 		"appdata/local/microsoft/edge/user data", "appdata/local/bravesoftware", "appdata/roaming/mozilla",
 		"appdata/roaming/opera software", "login data", "key4.db", "cookies.sqlite"),
-	places(PlaceWallet,
+	placesAnywhere(PlaceWallet,
 		".bitcoin/wallet…", "wallet.dat", ".ethereum/keystore", ".config/solana/id.json", ".electrum/wallets",
 		".config/monero…", ".gnucash…/secrets", ".exodus", ".config/exodus", ".near-credentials"),
-	tops(PlaceSecrets,
+	placesAtTop(PlaceSecrets,
 		"etc/ssl/private", "etc/pki/tls/private", "etc/letsencrypt/archive", "etc/letsencrypt/live",
 		"etc/letsencrypt/accounts", "etc/krb5.keytab", "etc/ipsec.secrets", "etc/ppp/chap-secrets", "etc/ppp/pap-secrets",
 		"etc/wireguard", "etc/openvpn", "etc/kubernetes", "etc/rancher", "var/run/secrets", "run/secrets",
@@ -111,16 +111,16 @@ var stores = concat(
 		"etc/wpa_supplicant", "etc/mysql/debian.cnf", "etc/docker/key.json", "etc/vault.d", "etc/machine-key",
 		"var/lib/private", "run/credentials", "etc/samba/private", "var/lib/samba/private", "etc/shadow-",
 		"var/db/dslocal", "etc/postfix/sasl_passwd…", "var/lib/jenkins/secrets", "var/lib/tailscale", "tmp/krb5cc…"),
-	tops(PlaceStartup, "etc/ld.so.preload"),
+	placesAtTop(PlaceStartup, "etc/ld.so.preload"),
 )
 
-// forbidden returns the place of the core that n, a name of p, lies in. own says
+// findForbidden returns the place of the core that n, a name of p, lies in. own says
 // that the path was spelt as one in the home folder of the user who runs the call.
 // Such a path is the user's own even where the user is root.
-func forbidden(n string, p touch.Path, own bool) string {
-	parts := components(n)
+func findForbidden(n string, p touch.Path, own bool) string {
+	parts := splitPath(n)
 	if p.Shell && slices.Contains(parts, "**") {
-		if s := somewhere(parts, p); s != "" || p.Names {
+		if s := findBySearch(parts, p); s != "" || p.Names {
 			return s
 		}
 	}
@@ -128,10 +128,10 @@ func forbidden(n string, p touch.Path, own bool) string {
 	if own {
 		without = PlaceRootHome
 	}
-	if signal := coreIndex.holds(parts, without); signal != "" {
+	if signal := coreIndex.findSignal(parts, without); signal != "" {
 		return signal
 	}
-	if signal := storesIndex.holds(parts, ""); signal != "" {
+	if signal := storesIndex.findSignal(parts, ""); signal != "" {
 		return signal
 	}
 	if last := len(parts) - 1; last >= 0 && (strings.HasSuffix(parts[last], ".kdbx") || strings.HasSuffix(parts[last], ".kdb")) {
@@ -142,18 +142,18 @@ func forbidden(n string, p touch.Path, own bool) string {
 		return PlaceProc
 	}
 	// A command that only names a disk (lsblk, df, mkfs -n) does not touch it.
-	if blockDevice(parts) && !(p.Shell && p.Access == touch.Mention) {
+	if isBlockDevice(parts) && !(p.Shell && p.Access == touch.Mention) {
 		return PlaceDevice
 	}
 	return ""
 }
 
-func inCore(clean string) bool { return forbidden(clean, touch.Path{}, false) != "" }
+func isInCore(clean string) bool { return findForbidden(clean, touch.Path{}, false) != "" }
 
-// somewhere is forbidden for a path in which "**" stands for any folders, as a
-// search for a name has it. Names that are only listed tell where a key is;
+// findBySearch is findForbidden for a path in which "**" stands for any folders, as
+// a search for a name has it. Names that are only listed tell where a key is;
 // the account files are no secret by their name.
-func somewhere(parts []string, p touch.Path) string {
+func findBySearch(parts []string, p touch.Path) string {
 	at := slices.Index(parts, "**")
 	base, tail := parts[:at], parts[at+1:]
 	if len(tail) == 0 {
@@ -162,8 +162,8 @@ func somewhere(parts []string, p touch.Path) string {
 	for _, list := range [][]place{core, stores} {
 		for i := range list {
 			pl := &list[i]
-			if !pl.top && (pl.found(tail) || pl.found(slices.Concat(base, tail)) || !p.Names && pl.telling(tail)) ||
-				pl.top && !p.Names && pl.reached(base, tail) {
+			if !pl.top && (pl.isNamedIn(tail) || pl.isNamedIn(slices.Concat(base, tail)) || !p.Names && pl.isKnownByName(tail)) ||
+				pl.top && !p.Names && pl.isReachedFrom(base, tail) {
 				return pl.signal
 			}
 		}
@@ -179,7 +179,7 @@ var disks = []struct{ stem, sample string }{
 	{"sr", "sr0"}, {"zram", "zram0"}, {"mapper", "mapper"}, {"mem", "mem"}, {"kmem", "kmem"}, {"port", "port"},
 }
 
-func blockDevice(parts []string) bool {
+func isBlockDevice(parts []string) bool {
 	if slices.ContainsFunc(parts, func(c string) bool { return strings.HasPrefix(c, "physicaldrive") }) {
 		return true
 	}
@@ -190,7 +190,7 @@ func blockDevice(parts []string) bool {
 		if strings.HasPrefix(parts[1], d.stem) {
 			return true
 		}
-		if ok, literal := component(parts[1], d.sample); ok && literal {
+		if ok, literal := matchComponent(parts[1], d.sample); ok && literal {
 			return true
 		}
 	}

@@ -24,6 +24,7 @@ type finding struct {
 	arg    string
 }
 
+// findings are reasons against a call, each of them once.
 type findings []finding
 
 // addOptions refuses names that start with "-", where a program may get them as
@@ -48,15 +49,16 @@ func (f *findings) addOptions(c sentinel.Call) {
 	})
 }
 
+// add adds a reason that isn't among them yet.
 func (f *findings) add(code, signal, arg string) {
 	if x := (finding{code, signal, arg}); !slices.Contains(*f, x) {
 		*f = append(*f, x)
 	}
 }
 
-// addDoing asks about the command lines that aren't plainly reading, where the
+// addChangingLines asks about the command lines that aren't plainly reading, where the
 // program that runs them has no sandbox, or nothing undoes what it writes.
-func (f *findings) addDoing(s *skills.Skill, t touch.Touch, code, signal string) {
+func (f *findings) addChangingLines(s *skills.Skill, t touch.Touch, code, signal string) {
 	if !s.TakesShell() {
 		return
 	}
@@ -67,18 +69,18 @@ func (f *findings) addDoing(s *skills.Skill, t touch.Touch, code, signal string)
 	}
 }
 
-// verdict turns what was found into one outcome. Its text holds codes and
+// toVerdict turns what was found into one outcome. Its text holds codes and
 // declared argument names alone.
-func (f findings) verdict(o sentinel.Outcome) sentinel.Verdict {
-	slices.SortStableFunc(f, func(a, b finding) int { return slices.Index(order, a.code) - slices.Index(order, b.code) })
+func (f findings) toVerdict(o sentinel.Outcome) sentinel.Verdict {
+	slices.SortStableFunc(f, func(a, b finding) int { return slices.Index(codeOrder, a.code) - slices.Index(codeOrder, b.code) })
 	code := f[0].code
-	v := sentinel.Verdict{State: sentinel.Judged, Outcome: o, Code: code, WhatYouCanDo: advise(code)}
+	v := sentinel.Verdict{State: sentinel.Judged, Outcome: o, Code: code, WhatYouCanDo: adviseForCode(code)}
 	if o == sentinel.Deny {
 		v.HasScore = true
 	}
-	v.Reason = fmt.Sprintf("%s (%s)", explain(code), f[0].signal)
+	v.Reason = fmt.Sprintf("%s (%s)", explainCode(code), f[0].signal)
 	if f[0].arg != "" {
-		v.Reason = fmt.Sprintf("%s: %s (%s)", f[0].arg, explain(code), f[0].signal)
+		v.Reason = fmt.Sprintf("%s: %s (%s)", f[0].arg, explainCode(code), f[0].signal)
 	}
 	for _, x := range f {
 		i := slices.IndexFunc(v.Evidence, func(e sentinel.Evidence) bool { return e.Signal == x.signal })

@@ -15,17 +15,17 @@ const PlaceHolds = "holds_secrets"
 // them, mostly what was downloaded: builds hand them round as a whole.
 var workshops = []string{".m2", ".cargo", ".gem", ".composer", ".terraform.d", ".cache", ".huggingface", ".circleci", ".fly"}
 
-// below looks at a read of everything in a folder, whose files are not named:
+// findInFolder looks at a read of everything in a folder, whose files are not named:
 // an archive, a copy, a search through contents, "cat ~/.aws/*", a mount, a
 // link. It returns the place of the core that lies in there, and whether a
 // person may allow it. What is sent away may not leave, nor may be read what
 // such a folder of credentials is for; a backup of a home folder is a person's
 // to decide.
-func (g *Guard) below(n string, p touch.Path) (signal string, ask bool) {
+func (g *Guard) findInFolder(n string, p touch.Path) (signal string, ask bool) {
 	if !p.Shell || p.Names || !p.Access.Has(touch.Read) {
 		return "", false
 	}
-	parts, entries, dots := wholeFolder(components(n))
+	parts, entries, dots := cutWildcards(splitPath(n))
 	moved := p.Access.Has(touch.Delete)
 	if !entries && !p.Recursive && !moved {
 		return "", false
@@ -37,7 +37,7 @@ func (g *Guard) below(n string, p touch.Path) (signal string, ask bool) {
 			if slices.Contains(workshops, list[i].at[0]) {
 				continue
 			}
-			if k := list[i].above(parts, flat, dots); k > 0 {
+			if k := list[i].countLevelsBelow(parts, flat, dots); k > 0 {
 				s = list[i].signal
 				if near = near || i < len(core) && k == 1 && s == PlaceCloud; near {
 					break
@@ -46,7 +46,7 @@ func (g *Guard) below(n string, p touch.Path) (signal string, ask bool) {
 		}
 	}
 	many := len(parts) == 0 || len(parts) == 1 && (parts[0] == "home" || parts[0] == "users")
-	if s == "" && !flat && (many || dots && g.isHome(n, parts)) {
+	if s == "" && !flat && (many || dots && g.isHomeFolder(n, parts)) {
 		s = PlaceHolds
 	}
 	switch {
@@ -60,9 +60,9 @@ func (g *Guard) below(n string, p touch.Path) (signal string, ask bool) {
 	return PlaceHolds, true
 }
 
-// wholeFolder cuts patterns for every entry from the end of a path. dots is
+// cutWildcards cuts patterns for every entry from the end of a path. dots is
 // false where they leave out names that begin with a dot.
-func wholeFolder(parts []string) (rest []string, entries, dots bool) {
+func cutWildcards(parts []string) (rest []string, entries, dots bool) {
 	dots = true
 	for len(parts) > 0 {
 		last := parts[len(parts)-1]
@@ -77,8 +77,8 @@ func wholeFolder(parts []string) (rest []string, entries, dots bool) {
 	return parts, entries, dots
 }
 
-// isHome reports whether n is a home folder, or the folder of all of them.
-func (g *Guard) isHome(n string, parts []string) bool {
+// isHomeFolder reports whether n is a home folder, or the folder of all of them.
+func (g *Guard) isHomeFolder(n string, parts []string) bool {
 	switch len(parts) {
 	case 1:
 		if slices.Contains([]string{"root", "home", "users"}, parts[0]) {
@@ -89,5 +89,5 @@ func (g *Guard) isHome(n string, parts []string) bool {
 			return true
 		}
 	}
-	return g.home != "/" && slices.Equal(parts, components(g.home)) && within(strings.TrimRight(n, "/*."), g.home)
+	return g.home != "/" && slices.Equal(parts, splitPath(g.home)) && isWithin(strings.TrimRight(n, "/*."), g.home)
 }

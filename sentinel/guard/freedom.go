@@ -16,10 +16,10 @@ const (
 	free
 )
 
-// readingOf says what a command line may do with a place of the core without
+// freedomToRead says what a command line may do with a place of the core without
 // destroying it or seeing what is secret in it. Arguments that are no command
 // line keep to the whole core: what their skill does with them is unknown.
-func readingOf(signal, n string, p touch.Path) freedom {
+func freedomToRead(signal, n string, p touch.Path) freedom {
 	if !p.Shell || p.Sent || p.Recursive && !p.Names || p.Access.Has(touch.Delete) {
 		return refused
 	}
@@ -28,9 +28,9 @@ func readingOf(signal, n string, p touch.Path) freedom {
 		return refused
 	}
 	if p.Access.Has(touch.Write) {
-		return writingOf(signal, components(n), p)
+		return freedomToWrite(signal, splitPath(n), p)
 	}
-	parts := components(n)
+	parts := splitPath(n)
 	if len(parts) == 0 {
 		return refused
 	}
@@ -41,7 +41,7 @@ func readingOf(signal, n string, p touch.Path) freedom {
 	case strings.HasSuffix(last, ".pub"):
 		return free
 	case signal == PlaceSSH:
-		return sshFreedom(last, parts)
+		return freedomInSSH(last, parts)
 	case signal == PlaceAccounts:
 		if strings.TrimSuffix(last, "-") == "passwd" {
 			return asked
@@ -55,16 +55,16 @@ func readingOf(signal, n string, p touch.Path) freedom {
 	case signal == PlaceSys:
 		return free
 	case signal == PlaceProc:
-		return processFreedom(parts)
+		return freedomInProc(parts)
 	}
 	return refused
 }
 
-// writingOf says what a command line may change at a place without destroying
+// freedomToWrite says what a command line may change at a place without destroying
 // it: the mode of a user's own keys, a key that its own program makes, and what
 // ssh reads beside the keys. A mode for the owner alone takes nothing from anyone.
-func writingOf(signal string, parts []string, p touch.Path) freedom {
-	beside := signal == PlaceSSH && !p.Recursive && besideKeys(parts)
+func freedomToWrite(signal string, parts []string, p touch.Path) freedom {
+	beside := signal == PlaceSSH && !p.Recursive && isBesideKeys(parts)
 	if (p.Names || p.Client) && !p.Recursive &&
 		(signal == PlaceSSH || signal == PlaceGnuPG || signal == PlaceKey || signal == PlaceCloud || signal == PlaceStored) {
 		if p.Names && p.Client {
@@ -78,9 +78,9 @@ func writingOf(signal string, parts []string, p touch.Path) freedom {
 	return refused
 }
 
-// besideKeys reports whether a file in a folder .ssh says which hosts there are and
+// isBesideKeys reports whether a file in a folder .ssh says which hosts there are and
 // how they are reached. Its name alone tells it from a key.
-func besideKeys(parts []string) bool {
+func isBesideKeys(parts []string) bool {
 	i := slices.Index(parts, ".ssh")
 	if i < 0 || len(parts) < i+2 {
 		return false
@@ -92,19 +92,19 @@ func besideKeys(parts []string) bool {
 	return len(parts) == i+2 && (name == "config" || strings.HasPrefix(name, "config.") || strings.HasPrefix(name, "known_hosts"))
 }
 
-// sshFreedom is readingOf for a file in a folder .ssh. Any name may be a key's.
-func sshFreedom(name string, parts []string) freedom {
+// freedomInSSH is freedomToRead for a file in a folder .ssh. Any name may be a key's.
+func freedomInSSH(name string, parts []string) freedom {
 	switch {
 	case strings.HasPrefix(name, "known_hosts"):
 		return free
-	case name == "authorized_keys", besideKeys(parts):
+	case name == "authorized_keys", isBesideKeys(parts):
 		return asked
 	}
 	return refused
 }
 
-// processFreedom is readingOf for /proc: what a process is, not what it holds.
-func processFreedom(parts []string) freedom {
+// freedomInProc is freedomToRead for /proc: what a process is, not what it holds.
+func freedomInProc(parts []string) freedom {
 	plain := []string{"status", "stat", "statm", "cgroup", "limits", "comm", "mounts", "mountinfo", "io",
 		"sched", "loadavg", "net", "ns", "oom_score", "uptime"}
 	if len(parts) > 2 && slices.Contains(plain, parts[2]) {

@@ -115,10 +115,10 @@ var _ sentinel.Gate = (*Guard)(nil)
 // read, a root that is not absolute, lies in the core or holds a protected
 // file.
 func New(o Options) (*Guard, error) {
-	g := &Guard{home: homeOf(o.Env), noUndo: slices.Clone(o.NoUndo)}
+	g := &Guard{home: findHome(o.Env), noUndo: slices.Clone(o.NoUndo)}
 	var errs []error
 	for i, h := range o.AllowHosts {
-		name, err := allowed(h, fmt.Sprintf("guard.allow_hosts[%d]", i))
+		name, err := parseAllowedHost(h, fmt.Sprintf("guard.allow_hosts[%d]", i))
 		g.hosts, errs = append(g.hosts, name), append(errs, err)
 	}
 	for i, p := range o.Protect {
@@ -135,7 +135,7 @@ func New(o Options) (*Guard, error) {
 		errs = append(errs, addPlace(&g.roots, r, o.Env, at), g.checkRoot(r, o.Env, at))
 	}
 	for i, p := range o.Forbid {
-		list, err := patterns(p, o.Env, g.roots, fmt.Sprintf("guard.forbid_paths[%d]", i))
+		list, err := compileForbidden(p, o.Env, g.roots, fmt.Sprintf("guard.forbid_paths[%d]", i))
 		g.forbid, errs = append(g.forbid, list...), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -148,7 +148,7 @@ func New(o Options) (*Guard, error) {
 func foldAll(list []string) []string {
 	out := make([]string, len(list))
 	for i, p := range list {
-		out[i] = fold(p)
+		out[i] = foldCase(p)
 	}
 	return out
 }
@@ -170,11 +170,11 @@ func addPlace(list *[]string, p string, env touch.Env, at string) error {
 func (g *Guard) checkRoot(r string, env touch.Env, at string) error {
 	clean := touch.Lexical(r, env)
 	real := touch.Real(clean, env)
-	if inCore(clean) || inCore(real) {
+	if isInCore(clean) || isInCore(real) {
 		return &skills.PathError{Path: at, Msg: "lies in a folder that the guard always refuses"}
 	}
 	for _, p := range slices.Concat(g.protect, g.keys) {
-		if within(p, clean) || within(p, real) {
+		if isWithin(p, clean) || isWithin(p, real) {
 			return &skills.PathError{Path: at, Msg: "holds configuration, keys or the database of this program; name a folder without them"}
 		}
 	}
@@ -192,65 +192,24 @@ func (g *Guard) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, e
 	if c.Skill() == nil {
 		return sentinel.Verdict{State: sentinel.Skipped, Reason: "the skill is unknown"}, nil
 	}
-	denies, asks := g.look(c.Touch(), c.Effect())
+	x := examination{guard: g, effect: c.Effect()}
+	x.judgeTouch(c.Touch())
+	denies, asks := x.denies, x.asks
 	denies.addOptions(c)
 	if c.Skill().Confinement() == skills.Unconfined {
-		asks.addDoing(c.Skill(), c.Touch(), CodeUnconfined, "no_sandbox")
+		asks.addChangingLines(c.Skill(), c.Touch(), CodeUnconfined, "no_sandbox")
 	}
 	if slices.Contains(g.noUndo, c.Skill().Name()) {
-		asks.addDoing(c.Skill(), c.Touch(), CodeNoUndo, "no_snapshot")
+		asks.addChangingLines(c.Skill(), c.Touch(), CodeNoUndo, "no_snapshot")
 	}
 	for _, reason := range c.Reasons() {
 		asks.add(CodeCommit, commitReason(reason), "")
 	}
 	switch {
 	case len(denies) > 0:
-		return denies.verdict(sentinel.Deny), nil
+		return denies.toVerdict(sentinel.Deny), nil
 	case len(asks) > 0:
-		return asks.verdict(sentinel.Ask), nil
+		return asks.toVerdict(sentinel.Ask), nil
 	}
 	return sentinel.Pass(), nil
-}
-
-// look returns what is against a call and what a person should see first.
-func (g *Guard) look(t touch.Touch, effect skills.Effect) (denies, asks findings) {
-	for _, d := range t.Dangers {
-		denies.add(dangerCode(d.Code), d.Code, d.Arg)
-	}
-	for _, p := range t.Paths {
-		g.path(&denies, &asks, p, effect)
-		exceeds(&denies, p, effect)
-	}
-	for _, d := range t.Injected {
-		if d.Code == touch.ShellCommand {
-			denies.add(CodeInjected, d.Code, d.Arg)
-		} else {
-			asks.add(CodeInjected, d.Code, d.Arg)
-		}
-	}
-	for _, d := range t.Changes {
-		if effect == skills.Read || touch.Removes(d.Code) && limited(effect) {
-			denies.add(CodeExceeded, d.Code, d.Arg)
-		}
-	}
-	for _, h := range t.Hosts {
-		g.host(&denies, &asks, h, t.Commands)
-	}
-	for _, arg := range t.Unparsed {
-		denies.add(CodeUnparsed, "unparsed", arg)
-	}
-	for _, d := range t.Doubts {
-		if code := doubtCode(d.Code); code == CodeDestructive && limited(effect) {
-			denies.add(CodeExceeded, d.Code, d.Arg)
-		} else {
-			asks.add(code, d.Code, d.Arg)
-		}
-	}
-	for _, d := range t.Unread {
-		asks.add(CodeUnread, d.Code, d.Arg)
-	}
-	for _, arg := range t.Incomplete {
-		asks.add(CodeUnparsed, "incomplete", arg)
-	}
-	return denies, asks
 }

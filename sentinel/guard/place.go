@@ -17,23 +17,25 @@ type place struct {
 	exact  bool // what lies below it is free
 }
 
-func places(signal string, list ...string) []place {
+// placesAnywhere makes places of paths that count wherever they lie.
+func placesAnywhere(signal string, list ...string) []place {
 	out := make([]place, len(list))
 	for i, p := range list {
-		out[i] = place{signal: signal, at: components(p)}
+		out[i] = place{signal: signal, at: splitPath(p)}
 	}
 	return out
 }
 
-func tops(signal string, list ...string) []place {
-	out := places(signal, list...)
+// placesAtTop makes places of paths that count at the top of the tree only.
+func placesAtTop(signal string, list ...string) []place {
+	out := placesAnywhere(signal, list...)
 	for i := range out {
 		out[i].top = true
 	}
 	return out
 }
 
-func concat(lists ...[]place) []place {
+func joinPlaces(lists ...[]place) []place {
 	var out []place
 	for _, l := range lists {
 		out = append(out, l...)
@@ -41,11 +43,12 @@ func concat(lists ...[]place) []place {
 	return out
 }
 
+// meta are the signs that make a path a pattern.
 const meta = "*?["
 
-// components splits a cleaned path, letter case folded. /private is where
+// splitPath splits a cleaned path, letter case folded. /private is where
 // macOS keeps /etc and /var.
-func components(n string) []string {
+func splitPath(n string) []string {
 	n = strings.ToLower(n)
 	if len(n) > 1 && n[1] == ':' {
 		n = n[2:]
@@ -62,7 +65,8 @@ func components(n string) []string {
 	return parts
 }
 
-func (pl *place) holds(parts []string) bool {
+// holdsPath reports whether a path is the place or lies in it.
+func (pl *place) holdsPath(parts []string) bool {
 	last := len(parts) - len(pl.at)
 	if pl.top {
 		last = min(last, 0)
@@ -71,18 +75,20 @@ func (pl *place) holds(parts []string) bool {
 		if pl.exact && i+len(pl.at) != len(parts) {
 			continue
 		}
-		if pl.starts(parts[i:]) {
+		if pl.beginsPath(parts[i:]) {
 			return true
 		}
 	}
 	return false
 }
 
-func (pl *place) starts(parts []string) bool {
+// beginsPath reports whether a path's first components are the place's, spelt well
+// enough. parts must be as many as the place's at least.
+func (pl *place) beginsPath(parts []string) bool {
 	named := false
 	for i, want := range pl.at {
-		ok, literal := component(parts[i], want)
-		if !ok || !pl.top && len(pl.at) == 1 && vague(parts[i], want) {
+		ok, literal := matchComponent(parts[i], want)
+		if !ok || !pl.top && len(pl.at) == 1 && isVague(parts[i], want) {
 			return false
 		}
 		if i == len(pl.at)-1 {
@@ -92,10 +98,10 @@ func (pl *place) starts(parts []string) bool {
 	return named
 }
 
-// above returns by how many components a folder lies above the place, 0 where
+// countLevelsBelow returns by how many components a folder lies above the place, 0 where
 // it doesn't. Places that may be anywhere count by their folders with a dot:
 // ".aws", ".config/gcloud".
-func (pl *place) above(folder []string, flat, dots bool) int {
+func (pl *place) countLevelsBelow(folder []string, flat, dots bool) int {
 	for k := len(pl.at) - 1; k > 0; k-- {
 		if flat && k < len(pl.at)-1 || len(folder) < k || pl.top && len(folder) != k || !pl.top && pl.at[0][0] != '.' {
 			continue
@@ -114,50 +120,50 @@ func (pl *place) above(folder []string, flat, dots bool) int {
 	return 0
 }
 
-// found reports whether the parts name the place, spelt well enough.
-func (pl *place) found(parts []string) bool {
+// isNamedIn reports whether the parts name the place, spelt well enough.
+func (pl *place) isNamedIn(parts []string) bool {
 	for i := 0; i+len(pl.at) <= len(parts); i++ {
-		if pl.starts(parts[i:]) && !sketchy(parts[i+len(pl.at)-1], pl.at[len(pl.at)-1], 4) {
+		if pl.beginsPath(parts[i:]) && !isSketchy(parts[i+len(pl.at)-1], pl.at[len(pl.at)-1], 4) {
 			return true
 		}
 	}
 	return false
 }
 
-// reached reports whether a search from base for tail may find the place.
-func (pl *place) reached(base, tail []string) bool {
+// isReachedFrom reports whether a search from base for tail may find the place.
+func (pl *place) isReachedFrom(base, tail []string) bool {
 	k := len(pl.at) - len(tail)
 	if k < len(base) || !slices.Equal(base, pl.at[:len(base)]) {
 		return false
 	}
 	for i, want := range pl.at[k:] {
-		if ok, literal := component(tail[i], want); !ok || !literal || sketchy(tail[i], want, 2) {
+		if ok, literal := matchComponent(tail[i], want); !ok || !literal || isSketchy(tail[i], want, 2) {
 			return false
 		}
 	}
 	return true
 }
 
-// telling reports whether a name alone says that it is the place's: that of a
+// isKnownByName reports whether a name alone says that it is the place's: that of a
 // cloud's credentials, whichever folder they are in.
-func (pl *place) telling(tail []string) bool {
+func (pl *place) isKnownByName(tail []string) bool {
 	want := pl.at[len(pl.at)-1]
 	if pl.signal != PlaceCloud && pl.signal != PlaceEnv || want == "config" {
 		return false
 	}
 	got := tail[len(tail)-1]
-	ok, literal := component(got, want)
-	return ok && literal && !sketchy(got, want, 4)
+	ok, literal := matchComponent(got, want)
+	return ok && literal && !isSketchy(got, want, 4)
 }
 
-// component reports whether got is the component want, and whether got names
+// matchComponent reports whether got is the component want, and whether got names
 // it rather than matching everything. got may be a pattern.
-func component(got, want string) (ok, literal bool) {
+func matchComponent(got, want string) (ok, literal bool) {
 	if want == "*" {
 		return true, true
 	}
 	stem, prefix := strings.CutSuffix(want, "…")
-	if !patterned(got) {
+	if !isPattern(got) {
 		return got == stem || prefix && strings.HasPrefix(got, stem), true
 	}
 	if len(got) > 256 {
@@ -179,9 +185,9 @@ func component(got, want string) (ok, literal bool) {
 
 var alternatives = regexp.MustCompile(`\{[^{}]*\}`)
 
-// patterned reports whether a component has a sign that component reads as a
+// isPattern reports whether a component has a sign that matchComponent reads as a
 // pattern's.
-func patterned(c string) bool {
+func isPattern(c string) bool {
 	for i := range len(c) {
 		switch c[i] {
 		case '*', '?', '[', '{':
@@ -191,10 +197,10 @@ func patterned(c string) bool {
 	return false
 }
 
-// vague reports whether a pattern spells too little of a name to mean it: in any
+// isVague reports whether a pattern spells too little of a name to mean it: in any
 // folder, "k*" stands for many files before it stands for key4.db. Names that
 // begin with a dot are seldom anything else.
-func vague(got, want string) bool {
+func isVague(got, want string) bool {
 	if strings.HasPrefix(want, ".") || strings.HasPrefix(want, "id_") || !strings.ContainsAny(got, "*?[{") {
 		return false
 	}
@@ -207,9 +213,9 @@ func vague(got, want string) bool {
 	return 4*spelt < 3*len(want)
 }
 
-// sketchy reports whether a pattern spells too little of a name: less than a
+// isSketchy reports whether a pattern spells too little of a name: less than a
 // half (of: 2), or than three quarters (of: 4).
-func sketchy(got, want string, of int) bool {
+func isSketchy(got, want string, of int) bool {
 	if !strings.ContainsAny(got, "*?[{") || strings.HasPrefix(got, "id_") {
 		return false
 	}

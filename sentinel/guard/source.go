@@ -32,19 +32,19 @@ func addSource(list *[]source, s Source, env touch.Env, at string) error {
 	if err := addPlace(&names, s.Folder, env, at); err != nil {
 		return err
 	}
-	parts := strings.Split(fold(s.Pattern), "/")
-	if acrossParts(s.Pattern) {
+	parts := strings.Split(foldCase(s.Pattern), "/")
+	if spansParts(s.Pattern) {
 		parts = []string{"**"}
 	}
 	for _, n := range names {
-		*list = append(*list, source{fold(n), parts})
+		*list = append(*list, source{foldCase(n), parts})
 	}
 	return nil
 }
 
-// acrossParts reports whether a brace or a class holds a "/", so that the
+// spansParts reports whether a brace or a class holds a "/", so that the
 // pattern can't be looked at part by part.
-func acrossParts(pattern string) bool {
+func spansParts(pattern string) bool {
 	for _, p := range strings.Split(pattern, "/") {
 		if !doublestar.ValidatePattern(p) {
 			return true
@@ -53,23 +53,23 @@ func acrossParts(pattern string) bool {
 	return false
 }
 
-// feeds reports whether a write to n, folded, may make a file that the source finds: n
+// mayFind reports whether a write to n, folded, may make a file that the source finds: n
 // is one, or a folder on the way to one, since what is written to a folder
 // lies in it afterwards. With above, what lies over the source counts as well.
-func (s source) feeds(n string, above bool) bool {
-	if !within(n, s.folder) {
-		return above && within(s.folder, n)
+func (s source) mayFind(n string, above bool) bool {
+	if !isWithin(n, s.folder) {
+		return above && isWithin(s.folder, n)
 	}
 	rest := strings.Trim(n[len(s.folder):], "/")
 	if rest == "" {
 		return true
 	}
-	return onTheWay(s.parts, strings.Split(rest, "/"))
+	return isOnTheWay(s.parts, strings.Split(rest, "/"))
 }
 
-// onTheWay reports whether the path is a match of the pattern or could be a
+// isOnTheWay reports whether the path is a match of the pattern or could be a
 // folder above one.
-func onTheWay(pattern, path []string) bool {
+func isOnTheWay(pattern, path []string) bool {
 	for i, p := range path {
 		if i == len(pattern) {
 			return false
