@@ -48,10 +48,10 @@ func PlainMailbox(s string) bool { return host.PlainMailbox(s) }
 // Routed reports whether a text is an address that is no PlainMailbox.
 func Routed(s string) bool { return host.Routed(s) }
 
-func letter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
+func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func hasDigitsAlone(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-func hasFold(s, prefix string) bool {
+func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }

@@ -28,8 +28,8 @@ func Of(s *skills.Skill, args map[string]any, env Env) (t Touch) {
 			t.Unparsed = appendNew(t.Unparsed, c.arg)
 		}
 	}()
-	s.Walk(args, c.take)
-	c.flush()
+	s.Walk(args, c.takeArgument)
+	c.flushList()
 	return c.touch
 }
 
@@ -62,41 +62,41 @@ type collector struct {
 	listAt   string
 }
 
-func (c *collector) take(a skills.Arg) {
+func (c *collector) takeArgument(a skills.Arg) {
 	if !a.Declared {
 		a.Name = "" // a key that the model made up belongs in no record
 	}
 	c.arg = a.Name
 	text, isText := a.Text()
-	if parent, item := listItem(a); isText && item && a.Marks.Has(skills.Shell) {
+	if parent, item := findListOf(a); isText && item && a.Marks.Has(skills.Shell) {
 		if parent != c.listAt {
-			c.flush()
+			c.flushList()
 		}
 		c.listAt, c.listName = parent, a.Name
 		c.list = append(c.list, text)
 		return
 	}
-	c.flush()
+	c.flushList()
 	c.arg = a.Name
 	if n, ok := a.Value.(json.Number); ok {
 		c.touch.Amounts = append(c.touch.Amounts, Amount{Value: n.String(), Arg: a.Name})
 		return
 	}
 	if isText && text != "" {
-		c.text(a, text)
+		c.takeText(a, text)
 	}
 }
 
-// listItem returns the pointer of the list that a belongs to.
-func listItem(a skills.Arg) (parent string, ok bool) {
+// findListOf returns the pointer of the list that a belongs to.
+func findListOf(a skills.Arg) (parent string, ok bool) {
 	i := strings.LastIndexByte(a.Pointer, '/')
-	if i < 0 || !digits(a.Pointer[i+1:]) || a.Pointer[i+1:] == a.Name {
+	if i < 0 || !hasDigitsAlone(a.Pointer[i+1:]) || a.Pointer[i+1:] == a.Name {
 		return "", false
 	}
 	return a.Pointer[:i], true
 }
 
-func (c *collector) flush() {
+func (c *collector) flushList() {
 	if len(c.list) == 0 {
 		return
 	}
@@ -105,21 +105,21 @@ func (c *collector) flush() {
 	c.takeFindings(bash.EvaluateWords(list, c.env, c.budget), name)
 }
 
-func (c *collector) text(a skills.Arg, text string) {
+func (c *collector) takeText(a skills.Arg, text string) {
 	switch {
 	case a.Marks.Has(skills.Shell):
 		c.takeFindings(bash.Evaluate(text, c.env, c.budget), a.Name)
 		return
 	case a.Marks.Has(skills.Path):
-		c.inject(text, a)
-		c.paths(text, Path{Access: c.effect, Arg: a.Name, Declared: true})
-		c.gluedPaths(text, a.Name)
+		c.addInjected(text, a)
+		c.addReadings(text, Path{Access: c.effect, Arg: a.Name, Declared: true})
+		c.addGluedPaths(text, a.Name)
 		return
 	case a.Marks&(skills.Content|skills.Secret) != 0:
 		return
 	}
-	c.reached(text, a)
-	c.inject(text, a)
+	c.addReachedHosts(text, a)
+	c.addInjected(text, a)
 	if a.Marks.Has(skills.Target) {
 		c.touch.Recipients = append(c.touch.Recipients, Recipient{Value: text, Arg: a.Name})
 	}
@@ -132,10 +132,10 @@ func (c *collector) text(a skills.Arg, text string) {
 			c.touch.Recipients = append(c.touch.Recipients, Recipient{Value: m, Arg: a.Name})
 		}
 	}
-	c.mention(text, a.Name)
+	c.addMentioned(text, a.Name)
 }
 
-func (c *collector) host(h Host) {
+func (c *collector) addHost(h Host) {
 	whole := h
 	whole.Inside = false
 	if !c.hosts[h] && !c.hosts[whole] {
@@ -147,40 +147,40 @@ func (c *collector) host(h Host) {
 	}
 }
 
-// reached records the hosts in an argument: of a URL, of what an x-url argument
+// addReachedHosts records the hosts in an argument: of a URL, of what an x-url argument
 // holds, and of a value that is nothing but a metadata service's address.
-func (c *collector) reached(text string, a skills.Arg) {
+func (c *collector) addReachedHosts(text string, a skills.Arg) {
 	whole, inner := host.ListNamed(text, a.Marks.Has(skills.URL))
 	for _, h := range whole {
-		c.host(Host{Name: h.Name, Zone: h.Zone, Arg: a.Name})
+		c.addHost(Host{Name: h.Name, Zone: h.Zone, Arg: a.Name})
 	}
 	for _, h := range inner {
-		c.host(Host{Name: h.Name, Zone: h.Zone, Arg: a.Name, Inside: true})
+		c.addHost(Host{Name: h.Name, Zone: h.Zone, Arg: a.Name, Inside: true})
 	}
 }
 
-// mention reads a whole value as a path, unless it is prose.
-func (c *collector) mention(text, arg string) {
-	if strings.Contains(text, "://") && !hasFold(strings.TrimSpace(text), "file:") {
+// addMentioned reads a whole value as a path, unless it is prose.
+func (c *collector) addMentioned(text, arg string) {
+	if strings.Contains(text, "://") && !hasPrefixFold(strings.TrimSpace(text), "file:") {
 		if s, ok := path.Unwrap(text); ok {
-			c.paths(s, Path{Access: Mention, Arg: arg})
+			c.addReadings(s, Path{Access: Mention, Arg: arg})
 		}
 		return
 	}
-	c.gluedPaths(text, arg)
+	c.addGluedPaths(text, arg)
 	if path.IsProse(text) {
 		return
 	}
 	p := Path{Access: Mention, Arg: arg}
-	c.paths(text, p)
+	c.addReadings(text, p)
 	// "/etc/shadow and more": a receiver that cuts at the blank opens it.
 	if strings.ContainsFunc(strings.TrimSpace(text), unicode.IsSpace) {
-		c.paths(strings.Fields(text)[0], p)
+		c.addReadings(strings.Fields(text)[0], p)
 	}
 }
 
-// paths adds one Path for every way in which raw may be read.
-func (c *collector) paths(raw string, p Path) {
+// addReadings adds one Path for every way in which raw may be read.
+func (c *collector) addReadings(raw string, p Path) {
 	p.Unplaced, p.Home = path.IsUnplaced(raw), path.NamesHome(raw)
 	for _, clean := range path.ListReadings(raw, c.env) {
 		p.Raw, p.Clean, p.Real = raw, clean, c.links.Follow(clean)
@@ -188,13 +188,13 @@ func (c *collector) paths(raw string, p Path) {
 	}
 }
 
-// gluedPaths adds the paths that stand inside a word as mentioned.
-func (c *collector) gluedPaths(text, arg string) {
+// addGluedPaths adds the paths that stand inside a word as mentioned.
+func (c *collector) addGluedPaths(text, arg string) {
 	if strings.IndexByte(text, '/') < 0 {
 		return
 	}
 	for _, p := range path.FindGlued(text) {
-		c.paths(p, Path{Access: Mention, Arg: arg})
+		c.addReadings(p, Path{Access: Mention, Arg: arg})
 	}
 }
 
@@ -213,7 +213,7 @@ func (c *collector) takeFindings(f bash.Findings, arg string) {
 		t.Commands = append(t.Commands, Command{Name: k.Name, Args: k.Args, Dynamic: k.Dynamic, Opaque: k.Opaque, Arg: arg})
 	}
 	for _, h := range f.Hosts {
-		c.host(Host{Name: h.Name, Zone: h.Zone, Arg: arg, Shell: true, Inside: h.Inside})
+		c.addHost(Host{Name: h.Name, Zone: h.Zone, Arg: arg, Shell: true, Inside: h.Inside})
 	}
 	t.Dangers = addCodes(t.Dangers, f.Dangers, arg)
 	t.Doubts = addCodes(t.Doubts, f.Doubts, arg)

@@ -38,7 +38,7 @@ type Host struct {
 	Zone Zone
 }
 
-func hasFold(s, prefix string) bool {
+func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 

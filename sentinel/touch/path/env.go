@@ -50,7 +50,7 @@ func (e Env) HomeFolder() string {
 // who runs it: "~" or "~/x", not "~bob".
 func NamesHome(text string) bool { return text == "~" || strings.HasPrefix(text, "~/") }
 
-func hasFold(s, prefix string) bool {
+func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
