@@ -40,7 +40,7 @@ var findings = []finding{
 	{"perl", `open(F, ">", "a.txt")`, paths(code.Path{Text: "a.txt", Access: write})},
 	{"python", `exec(open("setup.py").read())`, paths(code.Path{Text: "setup.py", Access: read | run}, code.Path{Text: "setup.py", Access: read})},
 	{"python", "for d in ('build', 'dist'):\n  shutil.rmtree(d)", paths(code.Path{Text: "build", Access: del, Tree: true}, code.Path{Text: "dist", Access: del, Tree: true})},
-	{"python", `import requests; requests.get("https://a.example/x")`, code.Findings{URLs: []string{"https://a.example/x"}, Network: true}},
+	{"python", `import requests; requests.get("https://a.example/x")`, code.Findings{URLs: []string{"https://a.example/x"}, Traffic: code.Traffic{Network: true}}},
 	{"python", `eval("1+1")`, code.Findings{Inner: []code.Inline{{Lang: "python", Text: "1+1"}}}},
 	{"python", `import sys; print(sys.stdin.read())`, code.Findings{Input: true}},
 	{"python", `import os; os.system(x)`, code.Findings{Unread: true}},
@@ -60,7 +60,7 @@ var findings = []finding{
 	{"gdb", "python print(1)", code.Findings{Inner: []code.Inline{{Lang: "python", Text: "print(1)"}}}},
 	{"powershell", `Remove-Item -Recurse build`, paths(code.Path{Text: "build", Access: del, Tree: true})},
 	{"powershell", `Get-Content $HOME/.x`, paths(code.Path{Text: "~/.x", Access: read})},
-	{"jq", `env`, code.Findings{Environment: true}},
+	{"jq", `env`, code.Findings{Secrets: code.Secrets{Environment: true}}},
 	{"python", `print("/srv/x")`, paths(code.Path{Text: "/srv/x"})},
 }
 

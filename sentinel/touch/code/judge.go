@@ -262,7 +262,7 @@ func (r *reader) readCallByName(low string, args []arg) {
 		return // a function that stands there
 	}
 	loads := low == "require" || low == "import"
-	r.network = r.network || loads && isAmong(" net raw ", r.lookUpWord(name).class)
+	r.traffic.Network = r.traffic.Network || loads && isAmong(" net raw ", r.lookUpWord(name).class)
 	hidden := r.toks[named.at].joined || len(named.texts) > 1 || name == "" || named.isOpen && !r.isSign(named.at, ":")
 	r.f.Unread = r.f.Unread || hidden || r.isDangerous(name)
 	if loads && strings.IndexByte("/~", (name + " ")[0]) >= 0 {
@@ -289,7 +289,7 @@ func (r *reader) readIndexedName(i int) {
 func (r *reader) noteTextSigns(t string) {
 	r.narrow = r.narrow || strings.HasPrefix(t, "*.") || strings.HasPrefix(t, ".") && len(t) > 2 && len(t) < 8 || t == "__pycache__"
 	r.f.Input = r.f.Input || strings.HasPrefix(t, "php://input") || strings.HasPrefix(t, "php://stdin")
-	r.sends = r.sends || t == "POST" || t == "PUT" || t == "PATCH"
+	r.traffic.Sends = r.traffic.Sends || t == "POST" || t == "PUT" || t == "PATCH"
 	r.process = r.process || t == "child_process" || t == "node:child_process"
 	r.hint = r.hint || slices.ContainsFunc(strings.Fields(secretNames), func(s string) bool { return strings.Contains(t, s) })
 	if _, p, ok := strings.Cut(t, "resource="); ok && strings.HasPrefix(t, "php://") {
@@ -332,7 +332,7 @@ func (r *reader) readStatement(i int) {
 func (r *reader) readNetworkCall(class, low string, args []arg) {
 	switch class {
 	case "send":
-		r.sends = r.sends || !r.importing
+		r.traffic.Sends = r.traffic.Sends || !r.importing
 		return
 	case "raw":
 		r.raw = r.raw || low != "socket" || !r.words["gethostname"]
@@ -340,7 +340,7 @@ func (r *reader) readNetworkCall(class, low string, args []arg) {
 	default:
 		return
 	}
-	r.network = true
+	r.traffic.Network = true
 	for _, a := range args {
 		for _, t := range a.texts {
 			r.f.Unread = r.f.Unread || strings.HasSuffix(t, "://") || strings.Contains(t, "://.") // a machine that it doesn't name
@@ -382,7 +382,7 @@ func (r *reader) placeArgument(a arg, p Path) {
 		below := t != "" && strings.IndexByte("$/~", t[0]) < 0 && !strings.Contains(t, "..") && t[min(1, len(t)-1)] != ':'
 		switch p.Text = r.resolveInFolder(t); {
 		case strings.Contains(t, "://") && !strings.HasPrefix(t, "file:"):
-			r.network = true
+			r.traffic.Network = true
 		case !a.isOpen || below && r.toks[a.at].text == t:
 			r.f.addNamedPath(p)
 		case p.Access == ToRead:
@@ -433,9 +433,9 @@ func (r *reader) weighWholeCode() {
 			f.addNamedPath(Path{Text: t.text})
 		}
 	}
-	sent := r.network && (r.sends || slices.ContainsFunc(f.URLs, func(u string) bool {
+	sent := r.traffic.Network && (r.traffic.Sends || slices.ContainsFunc(f.URLs, func(u string) bool {
 		return strings.HasSuffix(u, "?") || strings.HasSuffix(u, "=") || strings.Contains(u, "$")
 	}))
-	f.Network, f.Sends = f.Network || r.network, f.Sends || sent
+	f.Network, f.Sends = f.Network || r.traffic.Network, f.Sends || sent
 	f.Unread = f.Unread || r.steps >= maxSteps || r.process && !r.ran || r.raw && r.ran || sent && (f.Environment || r.reads)
 }

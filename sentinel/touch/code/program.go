@@ -21,11 +21,23 @@ type reader struct {
 	f           *Findings
 	steps       int
 	folder      string // that the code has changed to
-	listed      []arg  // what the code goes through
-	narrow      bool   // the code looks for the end of a name
 	hint        bool   // a text is a part of a secret's name
+	importing   bool   // names are only introduced here
+	listing
+	signs
+}
 
-	importing, ran, process, network, raw, sends, reads bool
+// listing is what the code goes through.
+type listing struct {
+	listed []arg
+	narrow bool // the code looks for the end of a name
+}
+
+// signs are what the words say that only the end of the whole code weighs.
+type signs struct {
+	process, ran bool // a word of processes stands there; one was started
+	raw, reads   bool // a connection without a protocol; files or credentials are read
+	traffic      Traffic
 }
 
 func readProgram(f *Findings, lang, text string) {
@@ -297,9 +309,14 @@ type arg struct {
 	texts          []string
 	isList, isOpen bool // isOpen: there is more than the texts
 	isMade         bool // what it is was hidden
-	isWrapped      bool // the texts stand in a call: Path("x"), join("x", "y")
-	isAdded        bool // a sign joins the texts
-	isGlued        bool // a call joins the texts as they are
+	joining
+}
+
+// joining says how the texts of an argument make one.
+type joining struct {
+	isWrapped bool // they stand in a call: Path("x"), join("x", "y")
+	isAdded   bool // a sign joins them
+	isGlued   bool // a call joins them as they are
 }
 
 func (r *reader) readArguments(i, end int) (out []arg) {

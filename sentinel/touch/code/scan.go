@@ -15,14 +15,18 @@ const (
 	signTok
 )
 
-// token is a piece of code. first is set where a line begins with it, blank
-// where a blank stands before it. Of a text, open means that code stands
-// inside, made that it doesn't show what it is, joined that it was in pieces.
+// token is a piece of code. Of a text, open means that code stands inside, made
+// that it doesn't show what it is, joined that it was in pieces.
 type token struct {
-	text                             string
-	kind                             kind
-	first, blank, open, made, joined bool
+	text string
+	kind kind
+	layout
+	open, made, joined bool
 }
+
+// layout is what stands before a token: first is set where a line begins with it,
+// blank where there is a blank.
+type layout struct{ first, blank bool }
 
 // dialect says how the texts of a family of languages are written.
 type dialect struct {
@@ -63,15 +67,15 @@ const (
 )
 
 type scanner struct {
-	d            dialect
-	lang, src    string
-	at, depth    int
-	out          []token
-	first, blank bool
+	d         dialect
+	lang, src string
+	at, depth int
+	out       []token
+	layout    // of the next token
 }
 
 func scanTokens(lang, src string, depth int) []token {
-	s := &scanner{d: dialectOf(lang), lang: lang, src: src, depth: depth, first: true}
+	s := &scanner{d: dialectOf(lang), lang: lang, src: src, depth: depth, layout: layout{first: true}}
 	for s.at < len(s.src) {
 		s.scanNextToken(s.src[s.at], s.src[s.at:])
 	}
@@ -80,8 +84,8 @@ func scanTokens(lang, src string, depth int) []token {
 
 // emitToken adds a token of n bytes.
 func (s *scanner) emitToken(k kind, text string, n int) {
-	s.out = append(s.out, token{text: text, kind: k, first: s.first, blank: s.blank})
-	s.first, s.blank = false, false
+	s.out = append(s.out, token{text: text, kind: k, layout: s.layout})
+	s.layout = layout{}
 	s.at += n
 }
 
