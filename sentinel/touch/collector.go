@@ -204,8 +204,8 @@ func (c *collector) takeFindings(f bash.Findings, arg string) {
 	t.Paths = slices.Grow(t.Paths, len(f.Paths))
 	for _, p := range f.Paths {
 		t.Paths = append(t.Paths, Path{
-			Raw: p.Raw, Clean: p.Clean, Real: p.Real, Access: Access(p.Access), Recursive: p.Recursive, Arg: arg, Shell: true,
-			Home: p.Home, Sent: p.Sent, Names: p.Names, Client: p.Client, Public: p.Public, Glob: p.Glob,
+			Raw: p.Raw, Clean: p.Clean, Real: p.Real, Access: Access(p.Access), Arg: arg, Shell: true,
+			Extent: p.Extent, Exposure: p.Exposure, Spelling: p.Spelling,
 		})
 	}
 	t.Commands = slices.Grow(t.Commands, len(f.Commands))

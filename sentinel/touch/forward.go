@@ -3,6 +3,7 @@ package touch
 import (
 	"strings"
 
+	"github.com/vedette-dev/vedette/sentinel/touch/bash"
 	"github.com/vedette-dev/vedette/sentinel/touch/host"
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
@@ -10,6 +11,14 @@ import (
 // Env is what paths are resolved against. The zero value resolves relative
 // paths against "/" and knows no home folder but the usual places.
 type Env = path.Env
+
+// Extent says how much of a path is touched, Exposure who gets to see what a file
+// holds, and Spelling how the path is spelt: see package bash.
+type (
+	Extent   = bash.Extent
+	Exposure = bash.Exposure
+	Spelling = bash.Spelling
+)
 
 // Zone says where a host is, as far as its name tells.
 type Zone = host.Zone

@@ -356,8 +356,7 @@ func (a *action) touchFile(p programs.Part, f field) {
 	}
 	leaks := p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree))
 	stored := leaks && !holdsSecrets(f.text) && isStore[a.name] // a person decides whether a home is kept there
-	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent && !stored, Client: p.Client &&
-		!accountFile.MatchString(f.text)})
+	s.addPath(f, Path{Access: access, Extent: Extent{Recursive: p.Tree, Names: p.Names}, Exposure: Exposure{Sent: p.Sent && !stored, Client: p.Client && !accountFile.MatchString(f.text)}})
 	if leaks || p.Sent && a.use.Network && a.leavesAlone() && s.isDump(f) {
 		s.addUnread(SecretSent)
 	}
@@ -531,10 +530,10 @@ func (a *action) readNameList() {
 	sent := slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool { return p.Sent })
 	if a.in.known {
 		for line := range strings.Lines(a.in.text) {
-			a.at.addPath(literalField(strings.TrimSpace(line)), Path{Access: Read, Recursive: true, Sent: sent})
+			a.at.addPath(literalField(strings.TrimSpace(line)), Path{Access: Read, Extent: Extent{Recursive: true}, Exposure: Exposure{Sent: sent}})
 		}
 	}
 	for _, t := range a.in.trees {
-		a.at.addPath(literalField(t), Path{Access: Read, Recursive: true, Sent: sent})
+		a.at.addPath(literalField(t), Path{Access: Read, Extent: Extent{Recursive: true}, Exposure: Exposure{Sent: sent}})
 	}
 }

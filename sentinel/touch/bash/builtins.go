@@ -93,11 +93,11 @@ func (s *shell) changeFolder(args []field) {
 		ops[0] = ops[0].withText(strings.TrimSuffix(dir, "/") + "/" + ops[0].text)
 	}
 	if len(ops) == 0 {
-		s.setVariable("PWD", value{{{s: s.env.HomeFolder(), kind: quotedFrag, home: true}}})
+		s.setVariable("PWD", value{{{s: s.env.HomeFolder(), kind: quotedFrag, provenance: provenance{home: true}}}})
 		return
 	}
 	if !ops[0].unknown {
-		s.addPath(ops[0], Path{Access: Read, Names: true})
+		s.addPath(ops[0], Path{Access: Read, Extent: Extent{Names: true}})
 	}
 	s.setVariable("PWD", s.nameFolder(ops[0]))
 }
@@ -109,7 +109,7 @@ func (s *shell) nameFolder(f field) value {
 	}
 	var v value
 	for _, p := range s.resolvePath(f.text) {
-		v = append(v, frags{{s: p, kind: quotedFrag, home: f.home || path.NamesHome(f.text), fed: f.fed}})
+		v = append(v, frags{{s: p, kind: quotedFrag, provenance: provenance{home: f.home || path.NamesHome(f.text), fed: f.fed}}})
 	}
 	return v
 }
@@ -271,5 +271,5 @@ func (s *shell) declareNames(cmd *syntax.DeclClause) stream {
 			}
 		}
 	}
-	return stream{open: true, taint: taint{secret: !named}}
+	return stream{open: true, taint: taint{leak: leak{secret: !named}}}
 }

@@ -163,7 +163,7 @@ func changesData(lang, text string) bool {
 func (s *shell) touchCoded(p code.Path) {
 	f, access := literalField(p.Text), Access(p.Access)
 	f.glob = strings.ContainsAny(p.Text, "*?[")
-	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names})
+	s.addPath(f, Path{Access: access, Extent: Extent{Recursive: p.Tree, Names: p.Names}})
 	switch {
 	case p.Effect != "":
 		s.addTreeEffect(p.Effect, f)
@@ -206,7 +206,7 @@ func (s *shell) addCoded(found code.Findings) {
 	}
 	for _, p := range found.Paths {
 		if leaks && Access(p.Access).Has(Write) {
-			s.keepFile(literalField(p.Text), stream{taint: taint{secret: true, coded: true}}, false)
+			s.keepFile(literalField(p.Text), stream{taint: taint{leak: leak{secret: true}, coded: true}}, false)
 		}
 	}
 	if found.Unread {

@@ -34,13 +34,13 @@ func (s *shell) readRedirect(r *syntax.Redirect, in stream) stream {
 			}
 			if !isNumber(f.text) && f.text != "-" {
 				s.overwrite(f)
-			} else if s.made.fds[f.text].socket {
+			} else if s.made.fds[f.text].source == fromSocket {
 				s.made.pending = append(s.made.pending, written{to: literalField(sockets[0]), all: r.N == nil || r.N.Value == "1"})
 			}
 		default:
 			s.overwrite(f)
 			if isSocket(f.text) {
-				s.openDescriptor(r, stream{open: true, socket: true}, in)
+				s.openDescriptor(r, stream{open: true, source: fromSocket}, in)
 			}
 			s.made.pending = append(s.made.pending, written{
 				to: f, add: r.Op == syntax.AppOut || r.Op == syntax.AppAll, all: r.N == nil || r.N.Value == "1",
@@ -98,7 +98,14 @@ func (s *shell) readFile(f field, in stream) stream {
 	}
 	named := !f.unknown && !strings.HasPrefix(f.text, "/dev/") && !strings.HasPrefix(f.text, "/proc/")
 	m.secret = m.secret || holdsSecrets(f.text)
-	return stream{open: true, file: named && !m.foreign, socket: isSocket(f.text), taint: m.taint}
+	out := stream{open: true, taint: m.taint}
+	switch {
+	case isSocket(f.text):
+		out.source = fromSocket
+	case named && !m.foreign:
+		out.source = fromFile
+	}
+	return out
 }
 
 // readGiven is the stream of a here-document or a here-string.

@@ -329,7 +329,7 @@ func (s *shell) emptyFile(f field) {
 	s.addAccess(f, Delete)
 	s.removeTarget(f, false)
 	if strings.ContainsAny(f.text, "*?") && !strings.HasSuffix(f.text, ".log") && !disposable.MatchString(f.text) {
-		s.doubtFed(field{text: f.text, bare: f.bare, fed: true}) // one after another
+		s.doubtFed(field{text: f.text, bare: f.bare, provenance: provenance{fed: true}}) // one after another
 	}
 }
 

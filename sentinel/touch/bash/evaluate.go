@@ -41,19 +41,40 @@ type Path struct {
 	// where existing symbolic links lead that.
 	Raw, Clean, Real string
 	Access           Access
+	Extent
+	Exposure
+	Spelling
+}
+
+// Extent says how much of a path is touched.
+type Extent struct {
 	// Recursive is set for a touch of everything below the path.
 	Recursive bool
-	// Home is set where the line names the home folder and no folder by name.
-	Home bool
+	// Names is set where only names below the path are read, or what kind of
+	// files they are: not what is in them.
+	Names bool
+}
+
+// Exposure says who gets to see what a file holds.
+type Exposure struct {
 	// Sent is set where the file's content goes to another machine.
 	Sent bool
-	// Names is set where only names below the path are read.
-	Names bool
-	// Client is set where a program logs in with the file and shows it to no one.
+	// Client is set where a program logs in with the file, such as the key of
+	// "ssh -i": the other side never sees what is in it.
 	Client bool
-	// Public is set where the file holds nothing secret by its kind.
+	// Public is set where the file holds nothing secret by its kind, although
+	// its folder does: a public key, known_hosts, the metadata of a device.
 	Public bool
-	// Glob is set where Raw has a pattern that the shell expands.
+}
+
+// Spelling says how a line spells a path.
+type Spelling struct {
+	// Home is set where the text names the home folder of the user who runs the
+	// call ("~", "$HOME") and not a folder by name.
+	Home bool
+	// Glob is set where the text has a pattern that the shell expands: then Clean
+	// is the folder that holds the matches, and Recursive or Access apply to its
+	// entries.
 	Glob bool
 }
 

@@ -12,11 +12,16 @@ type field struct {
 	unknown bool    // some part is
 	blank   bool    // all of it is unknown
 	glob    bool    // has a pattern that the shell expands
-	tree    bool    // stands for everything below text
-	home    bool    // starts with the home folder, by its variable
-	fed     bool    // comes from a pipe, a loop or a search
 	proc    *stream // of <( … )
+	provenance
 	taint
+}
+
+// provenance says where a text comes from, and what it stands for.
+type provenance struct {
+	tree bool // stands for everything below it
+	home bool // starts with the home folder, by its variable
+	fed  bool // comes from a pipe, a loop or a search
 }
 
 func literalField(text string) field { return field{text: text, bare: text} }
@@ -34,7 +39,7 @@ func (f field) toFrags() frags {
 	if f.unknown {
 		kind = unknownFrag
 	}
-	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, home: f.home, fed: f.fed, tree: f.tree, taint: f.taint}}
+	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, provenance: f.provenance, taint: f.taint}}
 }
 
 // withText is a piece of a field, or what is made of it.
@@ -141,7 +146,7 @@ func splitFields(list frags) []field {
 			if i > 0 || isBlank(rune(p.s[0])) {
 				out = cur.end(out)
 			}
-			cur.add(frag{s: word, kind: litFrag, home: p.home && i == 0, fed: p.fed, taint: p.taint})
+			cur.add(frag{s: word, kind: litFrag, provenance: provenance{home: p.home && i == 0, fed: p.fed}, taint: p.taint})
 		}
 		if p.s != "" && isBlank(rune(p.s[len(p.s)-1])) {
 			out = cur.end(out)
@@ -197,11 +202,19 @@ type stream struct {
 	text        string
 	trees       []string
 	some        []string // "build/*.o", or "build/$entry" where nothing is known
-	file        bool     // comes from a file that the line names
-	decoded     bool     // was decoded, and is known
-	socket      bool     // is a connection to another machine
+	source      streamSource
 	taint
 }
+
+// streamSource says where a stream comes from, as far as that matters.
+type streamSource uint8
+
+const (
+	fromElsewhere streamSource = iota
+	fromFile                   // that the line names
+	fromDecoder                // it was decoded, and is known
+	fromSocket                 // a connection to another machine
+)
 
 func knownStream(text string) stream { return stream{open: true, known: true, text: text} }
 
@@ -236,10 +249,10 @@ func listedValue(in stream) value {
 	var v value
 	for _, t := range in.trees {
 		t = strings.TrimSuffix(strings.TrimSuffix(t, "/*"), "/") + "/*"
-		v = append(v, frags{{s: t, bare: t, kind: unknownFrag, fed: true}})
+		v = append(v, frags{{s: t, bare: t, kind: unknownFrag, provenance: provenance{fed: true}}})
 	}
 	for _, t := range in.some {
-		v = append(v, frags{{s: t, bare: t, kind: unknownFrag, fed: true}})
+		v = append(v, frags{{s: t, bare: t, kind: unknownFrag, provenance: provenance{fed: true}}})
 	}
 	return v
 }
@@ -248,13 +261,13 @@ func listedValue(in stream) value {
 func (in stream) listEntries() []field {
 	var out []field
 	for _, t := range in.trees {
-		out = append(out, field{text: t, bare: t, tree: true, fed: true})
+		out = append(out, field{text: t, bare: t, provenance: provenance{tree: true, fed: true}})
 	}
 	for _, t := range in.some {
-		out = append(out, field{text: t, bare: t, unknown: true, fed: true})
+		out = append(out, field{text: t, bare: t, unknown: true, provenance: provenance{fed: true}})
 	}
 	if len(out) == 0 {
-		out = append(out, field{text: "$read", unknown: true, blank: true, fed: true, taint: in.taint})
+		out = append(out, field{text: "$read", unknown: true, blank: true, provenance: provenance{fed: true}, taint: in.taint})
 	}
 	return out
 }

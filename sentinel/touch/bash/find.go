@@ -43,7 +43,7 @@ func (s *shell) runFind(name string, args []field) stream {
 		if deletes {
 			access = Delete
 		}
-		s.addPath(r, Path{Access: access, Recursive: deletes || !f.narrow, Names: !deletes})
+		s.addPath(r, Path{Access: access, Extent: Extent{Recursive: deletes || !f.narrow, Names: !deletes}})
 		switch {
 		case r.unknown:
 		case f.narrow:
@@ -155,7 +155,7 @@ func (f *search) addPattern(option, pattern string) {
 // deleteFound looks at a folder whose entries are removed.
 func (s *shell) deleteFound(f search, r field) {
 	if f.narrow {
-		s.doubtFed(field{text: f.entryBelow(r.text), bare: r.bare, unknown: true, blank: r.blank, fed: !r.unknown})
+		s.doubtFed(field{text: f.entryBelow(r.text), bare: r.bare, unknown: true, blank: r.blank, provenance: provenance{fed: !r.unknown}})
 		return
 	}
 	r.tree = true
@@ -190,7 +190,7 @@ func findExecEnd(words []field) int {
 func (s *shell) runFound(f *search, r field, words []field) {
 	r.tree, r.fed = true, true
 	if f.narrow {
-		r = field{text: f.entryBelow(r.text), bare: f.entryBelow(r.bare), unknown: true, fed: true}
+		r = field{text: f.entryBelow(r.text), bare: f.entryBelow(r.bare), unknown: true, provenance: provenance{fed: true}}
 	}
 	found := s.substitute(words, "{}", []field{r})
 	if !f.ends && len(found) > len(words) { // no {} in it
@@ -251,7 +251,7 @@ func (s *shell) addBelow(root field, pattern string, names bool) {
 		return
 	}
 	text := strings.TrimRight(root.text, "/") + "/**/" + pattern
-	s.addPath(field{text: text, bare: text, glob: true, home: root.home || path.NamesHome(root.text)}, Path{Access: Read, Names: names})
+	s.addPath(field{text: text, bare: text, glob: true, provenance: provenance{home: root.home || path.NamesHome(root.text)}}, Path{Access: Read, Extent: Extent{Names: names}})
 }
 
 // globOf is a pattern close to a regular expression, which may match anywhere.

@@ -185,7 +185,7 @@ func readURLList(s *shell, text string) {
 // sendListed records a file that a client is told to send.
 func (s *shell) sendListed(file string, all bool) {
 	f := literalField(file)
-	s.addPath(f, Path{Access: Read, Sent: true})
+	s.addPath(f, Path{Access: Read, Exposure: Exposure{Sent: true}})
 	if s.leaksFile(f, all) {
 		s.addUnread(SecretSent)
 	}

@@ -166,13 +166,13 @@ func (s *shell) linkPath(target field, at string, mount bool) {
 func (s *shell) trackFiles(a *action) {
 	if a.use.Dumps {
 		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, stream{taint: taint{dump: true, foreign: true}}, false)
+			s.keepFile(f, stream{taint: taint{leak: leak{dump: true}, foreign: true}}, false)
 		}
 	}
 	row, _, _ := strings.Cut(a.use.Row, " ")
 	if !a.use.Network && a.readsSecret() {
 		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, stream{taint: taint{secret: true}}, false)
+			s.keepFile(f, stream{taint: taint{leak: leak{secret: true}}}, false)
 		}
 	}
 	if s.made.scripts > a.before.scripts {

@@ -97,14 +97,14 @@ func (s *shell) filterText(name string, args []string, in stream) stream {
 	case name == "base64" && len(args) == 1 && (args[0] == "-d" || args[0] == "-D" || args[0] == "--decode"):
 		if b, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(in.text), "")); err == nil {
 			out := knownStream(string(b))
-			out.decoded = true
+			out.source = fromDecoder
 			return out
 		}
 	case name == "tr" && len(args) == 2 && lowers[args[0]] == "" && lowers[args[1]] == args[0]:
 		return knownStream(strings.ToLower(in.text))
 	case name == "tr" && len(args) == 2 && lowers[args[0]] != "" && lowers[args[0]] == args[1]:
 		return knownStream(strings.ToUpper(in.text))
-	case in.decoded:
+	case in.source == fromDecoder:
 		s.addUnread(UnreadCode) // it is taken further apart than is followed here
 	}
 	return none

@@ -111,8 +111,8 @@ func (s *shell) runStream(lang, name string, in stream) {
 	case in.known:
 		s.readCode(literalField(in.text), lang)
 	case !in.open:
-	case !in.foreign && !in.coded && (name == "ssh" && in.file || in.dump && dumpLanguages[lang]):
-	case isShell(orElse(lang, "sh")), in.foreign, isProgramming(lang) && !in.file: // a file's program is the file's, as an operand's is
+	case !in.foreign && !in.coded && (name == "ssh" && in.source == fromFile || in.dump && dumpLanguages[lang]):
+	case isShell(orElse(lang, "sh")), in.foreign, isProgramming(lang) && in.source != fromFile: // a file's program is the file's, as an operand's is
 		s.addOpaque(name)
 	}
 }

@@ -88,7 +88,7 @@ func (s *shell) lookUpVariable(name string) value {
 			return joinEach(s.params)
 		}
 	case "HOME":
-		return value{{{s: s.env.HomeFolder(), kind: quotedFrag, home: true}}}
+		return value{{{s: s.env.HomeFolder(), kind: quotedFrag, provenance: provenance{home: true}}}}
 	case "USER", "LOGNAME", "USERNAME":
 		return literalValue(path.Base(s.env.HomeFolder()))
 	case "OLDPWD":
@@ -114,7 +114,7 @@ func nameToken(name string) taint {
 		return taint{}
 	}
 	hosts := programs.ReadWords("$"+strings.ToLower(name), nil).TokenHosts
-	return taint{token: true, minted: strings.Join(hosts, " ")}
+	return taint{leak: leak{token: true}, minted: strings.Join(hosts, " ")}
 }
 
 // usualValues are what variables hold that a shell sets by itself.
@@ -186,7 +186,7 @@ func (s *shell) readParam(p *syntax.ParamExp) value {
 	}
 	if v.isUnknown() {
 		s.walkInner(p)
-		out := frag{s: "$" + name, kind: unknownFrag, taint: taint{token: p.Excl}} // of any variable
+		out := frag{s: "$" + name, kind: unknownFrag, taint: taint{leak: leak{token: p.Excl}}} // of any variable
 		for _, f := range slices.Concat(v...) {
 			out.mix(f.taint)
 		}

@@ -26,23 +26,26 @@ type frag struct {
 	s    string
 	kind fragKind
 	bare string  // of an unknown one: what is known of it
-	home bool    // starts with the home folder, by its variable
-	fed  bool    // comes from a pipe, a loop or a search
-	tree bool    // stands for everything below it
 	proc *stream // what <( … ) prints
+	provenance
 	taint
 }
 
 // taint is what a text carries wherever it goes: into a word, a variable, a
 // pipe, a file.
 type taint struct {
-	secret  bool   // holds credentials or the environment
-	token   bool   // holds a variable that is named after credentials
-	dump    bool   // holds somebody's data as a whole
+	leak
 	fetched bool   // is what an address gave
 	foreign bool   // comes from another machine, or decoded: its text can't be looked at
 	coded   bool   // is what inline code has made
 	minted  string // of a secret that a program made or opened: the hosts that it is for
+}
+
+// leak is what of a text must not leave the machine unseen.
+type leak struct {
+	secret bool // holds credentials or the environment
+	token  bool // holds a variable that is named after credentials
+	dump   bool // holds somebody's data as a whole
 }
 
 // noHost is what several secrets for several hosts are for.
@@ -324,7 +327,7 @@ func substitutedValue(out stream) value {
 	if names := out.trees; len(names)+len(out.some) > 0 && len(names)+len(out.some) <= maxAlts {
 		return listedValue(out)
 	}
-	return value{{{s: "$()", kind: unknownFrag, fed: true, taint: out.taint}}}
+	return value{{{s: "$()", kind: unknownFrag, provenance: provenance{fed: true}, taint: out.taint}}}
 }
 
 // unescapeLiteral reads the backslashes of a literal.
