@@ -48,16 +48,16 @@ func (a *action) run() stream {
 	a.reportUnread()
 	a.reportSecrets()
 	a.readLists()
-	s.readProject(a.name)
-	s.addLookedUp(a)
+	a.readProject()
+	a.addLookedUp()
 	a.readInput()
-	s.trackFiles(a)
+	a.trackFiles()
 	if !a.use.Known {
 		a.tryUnknown()
 	} else {
 		s.mentionWords(a.listUncovered())
 	}
-	s.noteTraits(a)
+	a.noteTraits()
 	if a.ran > 0 {
 		return a.out
 	}
@@ -368,7 +368,7 @@ func (a *action) touchFile(p programs.Part, f field) {
 			a.s.addUnread(UnreadTarget)
 		}
 	}
-	s.judgeFile(a, p, f)
+	a.judgeFile(p, f)
 }
 
 // accountFile is no file that a client logs in with.

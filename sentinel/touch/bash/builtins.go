@@ -103,12 +103,12 @@ func (s *shell) changeFolder(args []field) {
 }
 
 // nameFolder is what PWD holds in a folder.
-func (s *shell) nameFolder(f field) value {
+func (fv *fileView) nameFolder(f field) value {
 	if f.unknown {
 		return unknownValue(f.text)
 	}
 	var v value
-	for _, p := range s.resolvePath(f.text) {
+	for _, p := range fv.resolvePath(f.text) {
 		v = append(v, frags{{s: p, kind: quotedFrag, provenance: provenance{home: f.home || path.NamesHome(f.text), fed: f.fed}}})
 	}
 	return v
@@ -214,9 +214,9 @@ func (s *shell) readNames(args []field, in stream) {
 	}
 }
 
-func (s *shell) cutWord(line string) (word, rest string) {
+func (e *environment) cutWord(line string) (word, rest string) {
 	ifs := " \t\n"
-	if v := s.lookUpVariable("IFS"); len(v) > 0 && !v.isUnknown() {
+	if v := e.lookUpVariable("IFS"); len(v) > 0 && !v.isUnknown() {
 		ifs = v[0].text()
 	}
 	line = strings.TrimLeft(line, " \t")
@@ -236,7 +236,7 @@ func (s *shell) readLines(args []field, in stream) {
 }
 
 // setPositionals is "set -- a b": $1 and so on.
-func (s *shell) setPositionals(args []field) {
+func (e *environment) setPositionals(args []field) {
 	for i, a := range args {
 		switch {
 		case a.text == "--":
@@ -246,9 +246,9 @@ func (s *shell) setPositionals(args []field) {
 		default:
 			args = args[i:]
 		}
-		s.params = slices.Clone(args)
-		if !s.inFunc {
-			s.params = append(literalFields([]string{"sh"}), s.params...)
+		e.params = slices.Clone(args)
+		if !e.inFunc {
+			e.params = append(literalFields([]string{"sh"}), e.params...)
 		}
 		return
 	}

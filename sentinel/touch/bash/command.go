@@ -125,10 +125,10 @@ func (s *shell) runWords(argv []field, in stream) stream {
 	}
 	switch name {
 	case "xargs", "parallel":
-		s.runXargs(name, args, in)
+		newXargsJob(s, name, args, in).runItems()
 		return stream{open: true}
 	case "find", "fd", "fdfind":
-		return s.runFind(name, args)
+		return newSearch(s, name, args).run()
 	}
 	return s.runProgram(name, argv, in)
 }
@@ -251,29 +251,29 @@ var shells = toSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93
 
 func isShell(name string) bool { return shells[name] }
 
-func (s *shell) addCommand(name string, args []field, opaque bool) {
-	if s.quiet {
+func (r *reporter) addCommand(name string, args []field, opaque bool) {
+	if r.quiet {
 		return
 	}
 	cmd := Command{Name: name, Opaque: opaque, Dynamic: opaque, Args: make([]string, len(args))}
 	if opaque {
 		cmd.Name = ""
-		s.addDoubt(OpaqueCommand)
+		r.addDoubt(OpaqueCommand)
 	}
 	for i, a := range args {
 		cmd.Args[i] = a.text
 		cmd.Dynamic = cmd.Dynamic || a.unknown
 	}
-	s.out.Commands = append(s.out.Commands, cmd)
+	r.out.Commands = append(r.out.Commands, cmd)
 }
 
 // addOpaque records an interpreter whose program can't be known.
-func (s *shell) addOpaque(name string) {
-	if s.quiet {
+func (r *reporter) addOpaque(name string) {
+	if r.quiet {
 		return
 	}
-	s.out.Commands = append(s.out.Commands, Command{Name: name, Dynamic: true, Opaque: true})
-	s.addDoubt(OpaqueCommand)
+	r.out.Commands = append(r.out.Commands, Command{Name: name, Dynamic: true, Opaque: true})
+	r.addDoubt(OpaqueCommand)
 }
 
 // destroyers are the programs that a pattern in a command's name is tried

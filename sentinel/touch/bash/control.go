@@ -79,20 +79,20 @@ func (s *shell) openDescriptor(r *syntax.Redirect, from, in stream) stream {
 		fd = strconv.Itoa(9 + s.made.next)
 		s.setVariable(name, literalValue(fd))
 	}
-	remember(s, &s.made.fds, fd, from)
+	remember(s.budget, &s.made.fds, fd, from)
 	return in
 }
 
 // readFile is what a file holds: what comes on the input, out of <( … ), or was
 // written just before.
-func (s *shell) readFile(f field, in stream) stream {
+func (fv *fileView) readFile(f field, in stream) stream {
 	switch {
 	case f.proc != nil:
 		return *f.proc
 	case isStandard(f.text):
 		return in
 	}
-	m, made := s.findMade(f.text)
+	m, made := fv.findMade(f.text)
 	if made && m.known {
 		return stream{open: true, known: true, text: m.text, taint: m.taint}
 	}
@@ -124,12 +124,12 @@ func (s *shell) readGiven(w *syntax.Word, end string) stream {
 }
 
 // overwrite records that a redirect or a tool writes over f.
-func (s *shell) overwrite(f field) {
-	s.addAccess(f, Write)
-	s.writeTarget("", f, Write)
+func (fv *fileView) overwrite(f field) {
+	fv.addAccess(f, Write)
+	fv.writeTarget("", f, Write)
 	if f.text == "/" { // each file below: nothing writes to a folder itself
 		f.tree = true
-		s.removeTarget(f, true)
+		fv.removeTarget(f, true)
 	}
 }
 
@@ -175,10 +175,10 @@ func isSocket(text string) bool {
 }
 
 // dialSocket records the host of /dev/tcp/HOST/PORT, which bash connects to.
-func (s *shell) dialSocket(f field) {
+func (r *reporter) dialSocket(f field) {
 	for _, dev := range sockets {
 		if rest, ok := strings.CutPrefix(f.text, dev); ok {
-			s.reachHost(strings.SplitN(rest, "/", 2)[0], true)
+			r.reachHost(strings.SplitN(rest, "/", 2)[0], true)
 		}
 	}
 }

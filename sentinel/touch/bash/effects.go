@@ -11,21 +11,22 @@ import (
 )
 
 // addEffect records what a program does beyond files.
-func (s *shell) addEffect(e programs.Effect) {
+func (r *reporter) addEffect(e programs.Effect) {
 	switch {
 	case slices.Contains(UnreadCodes(), e.Code):
-		s.addUnread(e.Code)
+		r.addUnread(e.Code)
 	case e.Class == programs.Danger:
-		s.addDanger(e.Code)
+		r.addDanger(e.Code)
 	case e.Class == programs.Doubt:
-		s.addDoubt(e.Code)
+		r.addDoubt(e.Code)
 	default:
-		s.addChange(e.Code)
+		r.addChange(e.Code)
 	}
 }
 
 // judgeFile looks for what can't be undone in what a program does to a file.
-func (s *shell) judgeFile(a *action, p programs.Part, f field) {
+func (a *action) judgeFile(p programs.Part, f field) {
+	s := a.at
 	access := Access(p.Access)
 	switch p.Effect {
 	case "":
@@ -41,9 +42,9 @@ func (s *shell) judgeFile(a *action, p programs.Part, f field) {
 	case MakeFS:
 		s.makeFileSystem(f)
 	case ChmodTree, ChownTree:
-		s.changeMode(a, p, f)
+		a.changeMode(p, f)
 	case MoveTree:
-		s.moveTree(a, f)
+		a.moveTree(f)
 	case RmRoot, RmHome, RmSystem, "rsync_delete", "only_core":
 		if k, _ := s.findTree(f.text); k != path.NoTree {
 			s.addDanger(removalOf(k))
@@ -57,62 +58,62 @@ func (s *shell) judgeFile(a *action, p programs.Part, f field) {
 
 // addTreeEffect records an effect that only holds of a device or of a tree that
 // matters.
-func (s *shell) addTreeEffect(code string, f field) {
-	k, _ := s.findTree(f.text)
-	if k == path.NoTree && !s.isOnDevice(f) {
+func (fv *fileView) addTreeEffect(code string, f field) {
+	k, _ := fv.findTree(f.text)
+	if k == path.NoTree && !fv.isOnDevice(f) {
 		return
 	}
 	switch {
 	case slices.Contains(DangerCodes(), code):
-		s.addDanger(code)
+		fv.addDanger(code)
 	case slices.Contains(DoubtCodes(), code):
-		s.addDoubt(code)
+		fv.addDoubt(code)
 	case slices.Contains(UnreadCodes(), code):
-		s.addUnread(code)
+		fv.addUnread(code)
 	default:
-		s.addChange(code)
+		fv.addChange(code)
 	}
 }
 
 // removeTarget looks at one thing that is removed, with all below it or not.
-func (s *shell) removeTarget(f field, all bool) {
-	k, entries := s.findTree(f.text)
+func (fv *fileView) removeTarget(f field, all bool) {
+	k, entries := fv.findTree(f.text)
 	if w := findWindows(f.text); all && w != path.NoTree {
 		k = w
 	}
 	if k != path.NoTree && (all || f.tree || entries && k != path.RootTree) {
-		s.addDanger(removalOf(k))
+		fv.addDanger(removalOf(k))
 		return
 	}
-	if len(s.made.remapped) > 0 {
-		s.addUnread(UnreadTarget)
+	if len(fv.made.remapped) > 0 {
+		fv.addUnread(UnreadTarget)
 	}
-	if all && slices.ContainsFunc(s.resolvePath(f.text), func(p string) bool { return backups[strings.TrimSuffix(p, "/*")] }) {
-		s.addDoubt(BackupLoss)
+	if all && slices.ContainsFunc(fv.resolvePath(f.text), func(p string) bool { return backups[strings.TrimSuffix(p, "/*")] }) {
+		fv.addDoubt(BackupLoss)
 	}
 	if !f.unknown || !all || !isUnsure(f) {
-		s.doubtFed(f)
+		fv.doubtFed(f)
 	}
 	switch {
 	case !f.unknown || !all:
 	case isUnsure(f):
-		s.addDoubt(UnknownTarget)
+		fv.addDoubt(UnknownTarget)
 	case f.bare != "" && !namesScratch(f.text):
 		// Where X is empty, "$X/*" and "/$X" are the root, "$X/usr" is a
 		// system's and "~/$X" a home.
-		if k, _ := s.findTree(strings.ReplaceAll(f.bare, "$entry", "")); k != path.NoTree {
-			s.addDoubt(UnsetTree)
+		if k, _ := fv.findTree(strings.ReplaceAll(f.bare, "$entry", "")); k != path.NoTree {
+			fv.addDoubt(UnsetTree)
 		}
 	}
 }
 
 // doubtFed asks about what comes from a pipe, a loop or a search, unless it can
 // only lie below the working folder, or in a folder for passing files.
-func (s *shell) doubtFed(f field) {
-	if !f.fed || f.proc != nil || s.isScratch(f) || disposable.MatchString(f.text) {
+func (fv *fileView) doubtFed(f field) {
+	if !f.fed || f.proc != nil || fv.isScratch(f) || disposable.MatchString(f.text) {
 		return
 	}
-	s.addUnread(UnreadTarget)
+	fv.addUnread(UnreadTarget)
 }
 
 // disposable are the names of files that are made again by themselves.
@@ -124,12 +125,12 @@ var scratchFolders = []string{"/tmp/", "/dev/shm/", "/var/tmp/"}
 
 // isScratch reports whether all that a word may name lies below the working
 // folder or in a folder for passing files.
-func (s *shell) isScratch(f field) bool {
+func (fv *fileView) isScratch(f field) bool {
 	if f.blank {
 		return false
 	}
-	root := strings.TrimSuffix(orElse(s.env.Root, path.UnknownFolder), "/") + "/"
-	for _, p := range s.resolvePath(f.text) {
+	root := strings.TrimSuffix(orElse(fv.env.Root, path.UnknownFolder), "/") + "/"
+	for _, p := range fv.resolvePath(f.text) {
 		inside := strings.HasPrefix(p, root) && len(p) > len(root) || f.tree && p+"/" == root
 		if !inside && !slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(p, dir) && len(p) > len(dir) }) {
 			return false
@@ -197,12 +198,12 @@ func namesScratch(text string) bool { return len(text) < 256 && scratch.MatchStr
 
 // wipesProject reports whether something that is removed with all below it is
 // the working tree, or the history of it.
-func (s *shell) wipesProject(f field) bool {
-	if s.env.Root == "" && !slices.Contains(s.resolvePath("."), path.UnknownFolder) {
+func (fv *fileView) wipesProject(f field) bool {
+	if fv.env.Root == "" && !slices.Contains(fv.resolvePath("."), path.UnknownFolder) {
 		return false
 	}
-	root := orElse(strings.TrimSuffix(s.env.Root, "/"), path.UnknownFolder)
-	for _, p := range s.resolvePath(f.text) {
+	root := orElse(strings.TrimSuffix(fv.env.Root, "/"), path.UnknownFolder)
+	for _, p := range fv.resolvePath(f.text) {
 		for {
 			i := strings.LastIndexByte(p, '/')
 			if i <= 0 || !path.IsEveryEntry(p[i+1:]) {
@@ -218,72 +219,72 @@ func (s *shell) wipesProject(f field) bool {
 }
 
 // writeTarget looks at what is written over.
-func (s *shell) writeTarget(name string, f field, access Access) {
-	s.dialSocket(f)
-	if len(s.made.remapped) > 0 {
-		s.addUnread(UnreadTarget)
+func (fv *fileView) writeTarget(name string, f field, access Access) {
+	fv.dialSocket(f)
+	if len(fv.made.remapped) > 0 {
+		fv.addUnread(UnreadTarget)
 	}
 	switch {
 	case name == "dd" || f.tree && !access.Has(Read):
-		s.writeDevice(f)
-	case s.isOnDevice(f):
-		s.addDanger(DeviceWrite)
+		fv.writeDevice(f)
+	case fv.isOnDevice(f):
+		fv.addDanger(DeviceWrite)
 	}
 	if access == Write {
-		s.doubtFed(f)
-		if k, entries := s.findTree(f.text); entries && k != path.NoTree { // each file in it
-			s.addDanger(removalOf(k))
+		fv.doubtFed(f)
+		if k, entries := fv.findTree(f.text); entries && k != path.NoTree { // each file in it
+			fv.addDanger(removalOf(k))
 		}
 	}
 }
 
 // writeDevice looks for a device, or each file of a tree, that is overwritten.
-func (s *shell) writeDevice(f field) {
+func (fv *fileView) writeDevice(f field) {
 	switch {
 	case isUnsure(f):
-		s.addDoubt(UnknownTarget)
-	case s.isOnDevice(f):
-		s.addDanger(DeviceWrite)
+		fv.addDoubt(UnknownTarget)
+	case fv.isOnDevice(f):
+		fv.addDanger(DeviceWrite)
 	case f.tree || f.text == "/": // of find's {}: each file below
 		f.tree = true
-		s.removeTarget(f, true)
+		fv.removeTarget(f, true)
 	}
 }
 
 // isOnDevice reports whether f is a device that holds data.
-func (s *shell) isOnDevice(f field) bool {
-	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !s.isInDev() &&
-		len(s.made.links) == 0 {
+func (fv *fileView) isOnDevice(f field) bool {
+	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !fv.isInDev() &&
+		len(fv.made.links) == 0 {
 		return false // it can't resolve to one: most arguments
 	}
-	return slices.ContainsFunc(s.resolvePath(f.text), path.IsDevice)
+	return slices.ContainsFunc(fv.resolvePath(f.text), path.IsDevice)
 }
 
-func (s *shell) isInDev() bool {
-	return slices.ContainsFunc(s.def.vars["PWD"], func(f frags) bool { return strings.Contains(f.text(), "dev") })
+func (e *environment) isInDev() bool {
+	return slices.ContainsFunc(e.def.vars["PWD"], func(f frags) bool { return strings.Contains(f.text(), "dev") })
 }
 
 // makeFileSystem is mkfs: it makes a file system over what is there. In a file
 // that is named as one that is how disk images are made.
-func (s *shell) makeFileSystem(f field) {
+func (fv *fileView) makeFileSystem(f field) {
 	file := !f.unknown && !f.glob && strings.ContainsAny(f.text, "./")
-	if s.mayBeDevice(f) || !file {
-		s.addDanger(MakeFS)
+	if fv.mayBeDevice(f) || !file {
+		fv.addDanger(MakeFS)
 	}
 }
 
-func (s *shell) mayBeDevice(f field) bool {
+func (fv *fileView) mayBeDevice(f field) bool {
 	if f.unknown || f.glob || strings.ContainsAny(f.text, "=:") {
 		return true
 	}
-	return slices.ContainsFunc(s.resolvePath(f.text), func(p string) bool {
-		r := s.links.Follow(p)
+	return slices.ContainsFunc(fv.resolvePath(f.text), func(p string) bool {
+		r := fv.links.Follow(p)
 		for _, dir := range []string{"/dev", "/proc", "/sys"} {
 			if p == dir || r == dir || strings.HasPrefix(p, dir+"/") || strings.HasPrefix(r, dir+"/") {
 				return true
 			}
 		}
-		k, _ := path.FindTree(p, s.env)
+		k, _ := path.FindTree(p, fv.env)
 		return k != path.NoTree
 	})
 }
@@ -319,17 +320,17 @@ func closesOwner(mode string) bool {
 
 // emptyFile records that a file is left with nothing in it: outside of the
 // working folder that is as good as a removal.
-func (s *shell) emptyFile(f field) {
-	if s.wipesProject(f) { // each file below
-		s.addDoubt(ProjectWipe)
+func (fv *fileView) emptyFile(f field) {
+	if fv.wipesProject(f) { // each file below
+		fv.addDoubt(ProjectWipe)
 	}
-	if f.blank || f.text == "" || isHarmless(f.text) || s.isScratch(f) {
+	if f.blank || f.text == "" || isHarmless(f.text) || fv.isScratch(f) {
 		return
 	}
-	s.addAccess(f, Delete)
-	s.removeTarget(f, false)
+	fv.addAccess(f, Delete)
+	fv.removeTarget(f, false)
 	if strings.ContainsAny(f.text, "*?") && !strings.HasSuffix(f.text, ".log") && !disposable.MatchString(f.text) {
-		s.doubtFed(field{text: f.text, bare: f.bare, provenance: provenance{fed: true}}) // one after another
+		fv.doubtFed(field{text: f.text, bare: f.bare, provenance: provenance{fed: true}}) // one after another
 	}
 }
 
@@ -338,7 +339,8 @@ func isHarmless(text string) bool {
 }
 
 // changeMode looks at modes, owners and attributes of whole trees.
-func (s *shell) changeMode(a *action, p programs.Part, f field) {
+func (a *action) changeMode(p programs.Part, f field) {
+	s := a.at
 	k, entries := s.findTree(f.text)
 	if k == path.NoTree {
 		k = findWindows(f.text)
@@ -376,9 +378,9 @@ func (a *action) findMode(p programs.Part) string {
 
 // returnsHome reports whether a home folder is only given to the one it is
 // named after, the usual repair.
-func (s *shell) returnsHome(owner string, f field, k path.Tree) bool {
+func (fv *fileView) returnsHome(owner string, f field, k path.Tree) bool {
 	user, _, _ := cutAny(owner, ":.")
-	for _, p := range s.resolvePath(f.text) {
+	for _, p := range fv.resolvePath(f.text) {
 		if k != path.HomeTree || paths.Base(strings.TrimSuffix(p, "/*")) != user {
 			return false
 		}
@@ -387,7 +389,8 @@ func (s *shell) returnsHome(owner string, f field, k path.Tree) bool {
 }
 
 // moveTree is mv: what is moved away is no longer where all look for it.
-func (s *shell) moveTree(a *action, f field) {
+func (a *action) moveTree(f field) {
+	s := a.at
 	gone := false
 	for _, p := range a.use.Parts {
 		if p.Role == programs.File && Access(p.Access) == Write {

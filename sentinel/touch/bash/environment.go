@@ -80,10 +80,10 @@ var optionVars = toSet("TAR_OPTIONS GOFLAGS")
 
 // loadPassed asks about a program in a folder for passing files: somebody put it
 // there.
-func (s *shell) loadPassed(f field) {
-	for _, at := range s.listPlaces(f.text) {
+func (fv *fileView) loadPassed(f field) {
+	for _, at := range fv.listPlaces(f.text) {
 		if f.text != "" && slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(at, dir) }) {
-			s.addOpaque("")
+			fv.addOpaque("")
 		}
 	}
 }
@@ -128,13 +128,13 @@ func (s *shell) readStartFile(by string, f field) {
 
 // loadLibraries reads the libraries that every program is to load first: one that
 // was just put somewhere is a program that nothing is known of.
-func (s *shell) loadLibraries(f field) {
+func (fv *fileView) loadLibraries(f field) {
 	if f.blank {
-		s.addOpaque("")
+		fv.addOpaque("")
 		return
 	}
 	for _, p := range strings.FieldsFunc(f.text, func(r rune) bool { return r == ':' || r == ' ' }) {
-		s.addAccess(f.withText(p), Read|Execute)
-		s.loadPassed(f.withText(p))
+		fv.addAccess(f.withText(p), Read|Execute)
+		fv.loadPassed(f.withText(p))
 	}
 }

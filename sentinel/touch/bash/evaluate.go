@@ -153,6 +153,13 @@ func (s *shell) closeFindings() Findings {
 	return *f
 }
 
+// reporter takes down what a shell finds.
+type reporter struct {
+	out    *Findings
+	budget *Budget
+	quiet  bool // the text may be no shell at all
+}
+
 func addCode(list []string, code string) []string {
 	if code == "" || slices.Contains(list, code) {
 		return list
@@ -160,24 +167,24 @@ func addCode(list []string, code string) []string {
 	return append(list, code)
 }
 
-func (s *shell) addDanger(code string) { s.out.Dangers = addCode(s.out.Dangers, code) }
+func (r *reporter) addDanger(code string) { r.out.Dangers = addCode(r.out.Dangers, code) }
 
-func (s *shell) addDoubt(code string) { s.out.Doubts = addCode(s.out.Doubts, code) }
+func (r *reporter) addDoubt(code string) { r.out.Doubts = addCode(r.out.Doubts, code) }
 
-func (s *shell) addChange(code string) {
-	if !s.quiet {
-		s.out.Changes = addCode(s.out.Changes, code)
+func (r *reporter) addChange(code string) {
+	if !r.quiet {
+		r.out.Changes = addCode(r.out.Changes, code)
 	}
 }
 
-func (s *shell) addUnread(code string) { s.out.Unread = addCode(s.out.Unread, code) }
+func (r *reporter) addUnread(code string) { r.out.Unread = addCode(r.out.Unread, code) }
 
 // addHost records a host once.
-func (s *shell) addHost(h Host) {
+func (r *reporter) addHost(h Host) {
 	whole := h
 	whole.Inside = false
-	if !slices.Contains(s.out.Hosts, h) && !slices.Contains(s.out.Hosts, whole) && s.budget.takeItems(1) {
-		s.out.Hosts = append(s.out.Hosts, h)
+	if !slices.Contains(r.out.Hosts, h) && !slices.Contains(r.out.Hosts, whole) && r.budget.takeItems(1) {
+		r.out.Hosts = append(r.out.Hosts, h)
 	}
 }
 

@@ -107,8 +107,8 @@ func joinFields(words []field) field {
 }
 
 // separateFields splits with the separators that IFS holds now.
-func (s *shell) separateFields(list frags) []field {
-	v, ok := s.def.vars["IFS"]
+func (e *environment) separateFields(list frags) []field {
+	v, ok := e.def.vars["IFS"]
 	if !ok || len(v) == 0 || v.isUnknown() || strings.Trim(v[0].text(), " \t\n") == "" {
 		return splitFields(list)
 	}

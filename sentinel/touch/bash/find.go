@@ -10,6 +10,7 @@ import (
 // search is what find is told: where it starts, what narrows it, and what it does
 // to each entry.
 type search struct {
+	s      *shell
 	roots  []field
 	expr   []field
 	named  []string // the patterns of names that it looks for
@@ -21,9 +22,9 @@ var findRuns = toSet("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
 
 func isRun(f field) bool { return findRuns[f.text] }
 
-// runFind reads find and fd, and returns which names they print.
-func (s *shell) runFind(name string, args []field) stream {
-	f := search{roots: args}
+// newSearch reads the words of find and fd.
+func newSearch(s *shell, name string, args []field) *search {
+	f := &search{s: s, roots: args}
 	if name != "find" {
 		f.roots, f.expr = readFd(args)
 		f.ends = true
@@ -36,7 +37,14 @@ func (s *shell) runFind(name string, args []field) stream {
 	if len(f.roots) == 0 {
 		f.roots = []field{literalField(".")}
 	}
-	deletes := s.readExpression(&f)
+	return f
+}
+
+// run looks at what the search does to what it finds, and returns the names that it
+// prints.
+func (f *search) run() stream {
+	s := f.s
+	deletes := f.readExpression()
 	out := stream{open: true}
 	for _, r := range f.roots {
 		access := Read
@@ -52,7 +60,7 @@ func (s *shell) runFind(name string, args []field) stream {
 			out.trees = append(out.trees, r.text)
 		}
 		if deletes {
-			s.deleteFound(f, r)
+			f.deleteFound(r)
 		}
 	}
 	s.made.impure = s.made.impure || deletes || slices.ContainsFunc(f.expr, isRun)
@@ -103,7 +111,8 @@ var (
 
 // readExpression reads what narrows a search, and runs what it does to each
 // entry; it reports whether it deletes them.
-func (s *shell) readExpression(f *search) (deletes bool) {
+func (f *search) readExpression() (deletes bool) {
+	s := f.s
 	var run [][]field
 	for i := 0; i < len(f.expr); i++ {
 		t, val := f.expr[i].text, field{}
@@ -133,7 +142,7 @@ func (s *shell) readExpression(f *search) (deletes bool) {
 			s.addBelow(r, pattern, run == nil)
 		}
 		for _, words := range run {
-			s.runFound(f, r, words)
+			f.runFound(r, words)
 		}
 	}
 	return deletes
@@ -153,7 +162,8 @@ func (f *search) addPattern(option, pattern string) {
 }
 
 // deleteFound looks at a folder whose entries are removed.
-func (s *shell) deleteFound(f search, r field) {
+func (f *search) deleteFound(r field) {
+	s := f.s
 	if f.narrow {
 		s.doubtFed(field{text: f.entryBelow(r.text), bare: r.bare, unknown: true, blank: r.blank, provenance: provenance{fed: !r.unknown}})
 		return
@@ -187,16 +197,16 @@ func findExecEnd(words []field) int {
 }
 
 // runFound runs a command for the entries below a folder.
-func (s *shell) runFound(f *search, r field, words []field) {
+func (f *search) runFound(r field, words []field) {
 	r.tree, r.fed = true, true
 	if f.narrow {
 		r = field{text: f.entryBelow(r.text), bare: f.entryBelow(r.bare), unknown: true, provenance: provenance{fed: true}}
 	}
-	found := s.substitute(words, "{}", []field{r})
+	found := f.s.substitute(words, "{}", []field{r})
 	if !f.ends && len(found) > len(words) { // no {} in it
 		found = words
 	}
-	s.runWords(found, stream{})
+	f.s.runWords(found, stream{})
 }
 
 // locates are the programs that look a name up in the whole system, greps those
@@ -208,37 +218,38 @@ var (
 
 // addLookedUp records the names that a search through the system or through
 // files is narrowed to.
-func (s *shell) addLookedUp(a *action) {
+func (a *action) addLookedUp() {
+	s := a.s
 	switch {
 	case locates[a.name]:
 		for _, o := range listOperands(a.args, "dln") {
 			s.addBelow(literalField("/"), globOf(o.text), true)
 		}
 	case greps[a.name]:
-		s.addIncluded(a.name, a.args)
+		a.addIncluded()
 	}
 }
 
-func (s *shell) addIncluded(name string, args []field) {
+func (a *action) addIncluded() {
 	roots := []field{literalField(".")}
-	if ops := listOperands(args, "ABCmdgtTe"); len(ops) > 1 {
+	if ops := listOperands(a.args, "ABCmdgtTe"); len(ops) > 1 {
 		roots = ops[1:]
 	}
-	for i, a := range args {
-		opt, val, joined := strings.Cut(a.text, "=")
+	for i, word := range a.args {
+		opt, val, joined := strings.Cut(word.text, "=")
 		switch {
 		case opt == "--include" || opt == "--glob" || opt == "--iglob":
-		case name == "rg" && strings.HasPrefix(a.text, "-g"):
-			val, joined = a.text[2:], len(a.text) > 2
+		case a.name == "rg" && strings.HasPrefix(word.text, "-g"):
+			val, joined = word.text[2:], len(word.text) > 2
 		default:
 			continue
 		}
-		if !joined && i+1 < len(args) {
-			val = args[i+1].text
+		if !joined && i+1 < len(a.args) {
+			val = a.args[i+1].text
 		}
 		for _, r := range roots {
 			if !strings.HasPrefix(val, "!") {
-				s.addBelow(r, val, false)
+				a.s.addBelow(r, val, false)
 			}
 		}
 	}
@@ -246,12 +257,12 @@ func (s *shell) addIncluded(name string, args []field) {
 
 // addBelow records the files of a name, or a path's end, that may lie anywhere
 // below root: "/**/" stands for the folders between.
-func (s *shell) addBelow(root field, pattern string, names bool) {
+func (fv *fileView) addBelow(root field, pattern string, names bool) {
 	if len(pattern) > 256 || root.unknown || matchesAll(pattern) {
 		return
 	}
 	text := strings.TrimRight(root.text, "/") + "/**/" + pattern
-	s.addPath(field{text: text, bare: text, glob: true, provenance: provenance{home: root.home || path.NamesHome(root.text)}}, Path{Access: Read, Extent: Extent{Names: names}})
+	fv.addPath(field{text: text, bare: text, glob: true, provenance: provenance{home: root.home || path.NamesHome(root.text)}}, Path{Access: Read, Extent: Extent{Names: names}})
 }
 
 // globOf is a pattern close to a regular expression, which may match anywhere.

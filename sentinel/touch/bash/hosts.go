@@ -71,13 +71,13 @@ func holdsPassword(rest string) bool {
 }
 
 // reachHost records the host in a URL or, with bare, in user@host:path.
-func (s *shell) reachHost(text string, bare bool) {
-	if s.quiet {
+func (r *reporter) reachHost(text string, bare bool) {
+	if r.quiet {
 		return
 	}
-	found := s.addURL(text, false)
+	found := r.addURL(text, false)
 	for _, h := range host.ListInnerHosts(text) {
-		s.addHost(Host{Name: h.Name, Zone: h.Zone, Inside: true})
+		r.addHost(Host{Name: h.Name, Zone: h.Zone, Inside: true})
 	}
 	if found || !bare || isNumber(text) && len(text) < 8 { // a port, a number of seconds
 		return
@@ -88,12 +88,12 @@ func (s *shell) reachHost(text string, bare bool) {
 	if !strings.HasPrefix(text, "[") && strings.Count(text, ":") < 2 {
 		text, _, _ = strings.Cut(text, ":")
 	}
-	s.addURL(text, true)
+	r.addURL(text, true)
 }
 
-func (s *shell) addURL(text string, bare bool) (found bool) {
+func (r *reporter) addURL(text string, bare bool) (found bool) {
 	for _, h := range host.ListURLHosts(text, bare) {
-		s.addHost(Host{Name: h.Name, Zone: h.Zone})
+		r.addHost(Host{Name: h.Name, Zone: h.Zone})
 		found = true
 	}
 	return found
@@ -101,14 +101,14 @@ func (s *shell) addURL(text string, bare bool) (found bool) {
 
 // findMetadata records a metadata service wherever it stands among a client's
 // arguments: behind --resolve, as a proxy, in a header.
-func (s *shell) findMetadata(f field) {
-	if len(f.text) > 1024 || s.quiet || strings.IndexByte(f.text, '.') < 0 && strings.IndexFunc(f.text, unicode.IsDigit) < 0 {
+func (r *reporter) findMetadata(f field) {
+	if len(f.text) > 1024 || r.quiet || strings.IndexByte(f.text, '.') < 0 && strings.IndexFunc(f.text, unicode.IsDigit) < 0 {
 		return
 	}
 	for _, w := range strings.FieldsFunc(f.text, func(r rune) bool { return strings.ContainsRune(":/,@ =?&[]", r) }) {
 		if strings.Contains(w, ".") || len(w) == 10 && isNumber(w) {
 			if name, z := host.ParseHost(w); z == host.Metadata {
-				s.addHost(Host{Name: name, Zone: z})
+				r.addHost(Host{Name: name, Zone: z})
 			}
 		}
 	}
@@ -172,8 +172,8 @@ func (a *action) opensDump() bool {
 
 // isDump reports whether a file is somebody's data as a whole, which the line
 // has put there.
-func (s *shell) isDump(f field) bool {
-	m, ok := s.findMade(f.text)
+func (fv *fileView) isDump(f field) bool {
+	m, ok := fv.findMade(f.text)
 	return ok && m.dump
 }
 
@@ -291,7 +291,8 @@ func (a *action) keepsSecrets() bool {
 }
 
 // trackRemote asks where a line says itself where a repository goes, and sends it.
-func (s *shell) trackRemote(a *action) {
+func (a *action) trackRemote() {
+	s := a.s
 	switch a.use.Row {
 	case "git remote", "git config", "git config set", "git remote add", "git remote set-url":
 		named := slices.ContainsFunc(a.args, func(f field) bool {

@@ -12,6 +12,7 @@ const maxList = 256
 
 // xargsJob is what the words of xargs or parallel say.
 type xargsJob struct {
+	s       *shell
 	words   []field // of the command
 	replace string
 	items   []field
@@ -21,12 +22,12 @@ type xargsJob struct {
 // floodOptions say how many programs run beside each other.
 var floodOptions = toSet("-P --max-procs -j --jobs")
 
-// runXargs runs the words of xargs with what its input names; of parallel too,
+// newXargsJob reads the words of xargs, with what its input names; of parallel too,
 // and with what follows ":::".
-func (s *shell) runXargs(name string, args []field, in stream) {
+func newXargsJob(s *shell, name string, args []field, in stream) *xargsJob {
 	s.made.opens++
 	a := &action{s: s, at: s, name: name, args: args, use: programs.ReadWords(name, listWords(nil, args))}
-	j := xargsJob{replace: "{}", lines: name == "parallel"}
+	j := &xargsJob{s: s, replace: "{}", lines: name == "parallel"}
 	for _, p := range a.use.Parts {
 		f := a.field(&p)
 		switch {
@@ -45,21 +46,22 @@ func (s *shell) runXargs(name string, args []field, in stream) {
 			s.mentionWords([]field{f})
 		}
 	}
-	if !s.takeGiven(&j) {
-		j.items = s.listItems(in)
+	if !j.takeGiven() {
+		j.items = j.listItems(in)
 	}
-	s.runItems(j.words, j.replace, j.items, j.lines)
+	return j
 }
 
 // takeGiven takes the words behind ":::" for the items.
-func (s *shell) takeGiven(j *xargsJob) bool {
+func (j *xargsJob) takeGiven() bool {
+	s := j.s
 	if !j.lines {
 		return false
 	}
 	for i, a := range j.words {
 		if strings.HasPrefix(a.text, "::::") && i+1 < len(j.words) {
 			s.addAccess(j.words[i+1], Read)
-			j.items = s.listItems(s.readFile(j.words[i+1], stream{}))
+			j.items = j.listItems(s.readFile(j.words[i+1], stream{}))
 			j.words = j.words[:i]
 			return true
 		}
@@ -77,13 +79,13 @@ func (s *shell) takeGiven(j *xargsJob) bool {
 }
 
 // listItems returns what a stream hands out, one field each.
-func (s *shell) listItems(in stream) []field {
+func (j *xargsJob) listItems(in stream) []field {
 	switch {
 	case in.known:
 		var out []field
 		for line := range strings.Lines(strings.ReplaceAll(in.text, "\x00", "\n")) {
-			if !s.budget.takeItems(1) || len(out) > maxList {
-				s.budget.over = true
+			if !j.s.budget.takeItems(1) || len(out) > maxList {
+				j.s.budget.over = true
 				return nil
 			}
 			out = append(out, literalField(strings.TrimSpace(line)))
@@ -95,33 +97,35 @@ func (s *shell) listItems(in stream) []field {
 	return nil
 }
 
-func (s *shell) runItems(words []field, replace string, items []field, lines bool) {
+// runItems runs the words once for each item.
+func (j *xargsJob) runItems() {
+	s, words, items := j.s, j.words, j.items
 	if len(items) > maxList {
 		s.budget.over = true
 		return
 	}
 	if len(words) == 0 {
 		for _, it := range items {
-			if lines && it.unknown {
+			if j.lines && it.unknown {
 				s.addOpaque("parallel")
-			} else if lines {
+			} else if j.lines {
 				s.guessLine(it.text)
 			}
 		}
 		return
 	}
 	for _, it := range items {
-		if lines && strings.ContainsAny(words[0].text, " \t;|&") {
+		if j.lines && strings.ContainsAny(words[0].text, " \t;|&") {
 			g := s.fork()
 			if it.blank { // its text is this variable's
 				g.ownNames().vars["read"] = value{it.toFrags()}
 			}
-			g.guessLine(joinTexts(s.substitute(words, replace, []field{it})))
+			g.guessLine(joinTexts(s.substitute(words, j.replace, []field{it})))
 			continue
 		}
-		s.runWords(s.substitute(words, replace, []field{it}), stream{})
+		s.runWords(s.substitute(words, j.replace, []field{it}), stream{})
 		if parts := strings.Fields(it.text); len(parts) > 1 && !it.unknown {
-			s.runWords(s.substitute(words, replace, literalFields(parts)), stream{})
+			s.runWords(s.substitute(words, j.replace, literalFields(parts)), stream{})
 		}
 	}
 	if len(items) == 0 {

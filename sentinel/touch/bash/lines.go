@@ -76,11 +76,11 @@ const maxLines = 256
 
 // eachLine calls read for the lines of a text, and asks where there are more
 // than are read.
-func (s *shell) eachLine(text string, read func(line string)) {
+func (r *reporter) eachLine(text string, read func(line string)) {
 	n := 0
 	for line := range strings.Lines(text) {
 		if n++; n > maxLines {
-			s.addUnread(UnreadBudget)
+			r.addUnread(UnreadBudget)
 			return
 		}
 		read(strings.TrimSpace(line))
@@ -152,9 +152,9 @@ func readEncoded(s *shell, text string) {
 	s.readInline("powershell", string(utf16.Decode(units)), 1)
 }
 
-func (s *shell) addMatches(re *regexp.Regexp, text string) {
+func (fv *fileView) addMatches(re *regexp.Regexp, text string) {
 	for _, m := range re.FindAllStringSubmatch(text, 16) {
-		s.addAccess(literalField(m[1]), Read)
+		fv.addAccess(literalField(m[1]), Read)
 	}
 }
 
@@ -183,11 +183,11 @@ func readURLList(s *shell, text string) {
 }
 
 // sendListed records a file that a client is told to send.
-func (s *shell) sendListed(file string, all bool) {
+func (fv *fileView) sendListed(file string, all bool) {
 	f := literalField(file)
-	s.addPath(f, Path{Access: Read, Exposure: Exposure{Sent: true}})
-	if s.leaksFile(f, all) {
-		s.addUnread(SecretSent)
+	fv.addPath(f, Path{Access: Read, Exposure: Exposure{Sent: true}})
+	if fv.leaksFile(f, all) {
+		fv.addUnread(SecretSent)
 	}
 }
 
@@ -205,11 +205,12 @@ var projectFiles = map[string][2]string{
 }
 
 // readProject reads the files of a project that the line itself has made.
-func (s *shell) readProject(name string) {
+func (a *action) readProject() {
+	s := a.s
 	if len(s.made.files) == 0 {
 		return
 	}
-	p := projectFiles[name]
+	p := projectFiles[a.name]
 	for file := range strings.FieldsSeq(p[1]) {
 		if m, ok := s.findMade(file); ok && m.known {
 			s.readCode(literalField(m.text), p[0])

@@ -6,8 +6,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
 	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
+
+// fileView is what a shell knows of files: where words lead, what was made, and what
+// touching them does.
+type fileView struct {
+	environment
+	links *path.Links
+	made  *made
+}
 
 // made is what a command line itself has put where a later part of it may
 // find it: files, programs under another name, links and mounts. Forks share
@@ -64,45 +73,45 @@ const (
 )
 
 // remember sets a key of a map that is made on first use, up to a bound.
-func remember[T any](s *shell, m *map[string]T, key string, v T) {
+func remember[T any](b *Budget, m *map[string]T, key string, v T) {
 	if *m == nil {
 		*m = map[string]T{}
 	}
 	if len(*m) >= maxMade {
-		s.budget.over = true
+		b.over = true
 		return
 	}
 	(*m)[key] = v
 }
 
 // keepFile remembers what a file holds from now on.
-func (s *shell) keepFile(f field, out stream, add bool) {
+func (fv *fileView) keepFile(f field, out stream, add bool) {
 	if f.blank || f.text == "" || f.text == "/dev/null" || f.proc != nil {
 		return
 	}
-	for _, p := range s.listPlaces(f.text) {
+	for _, p := range fv.listPlaces(f.text) {
 		m := madeFile{known: out.known, text: out.text, taint: out.taint}
 		m.foreign = m.foreign && !out.known
-		if old, ok := s.made.files[p]; ok && (add || s.unsure > 0) {
+		if old, ok := fv.made.files[p]; ok && (add || fv.unsure > 0) {
 			m.mix(old.taint)
 			m.foreign = m.foreign || add && out.known != old.known // a script of which a part can't be read
-			m.known = m.known && old.known || s.unsure > 0 && (m.known || old.known)
+			m.known = m.known && old.known || fv.unsure > 0 && (m.known || old.known)
 			m.text = old.text + m.text
 		}
-		if add && len(m.text) > maxKept || len(m.text) > MaxShell || !s.budget.TakeBytes(len(out.text)) {
+		if add && len(m.text) > maxKept || len(m.text) > MaxShell || !fv.budget.TakeBytes(len(out.text)) {
 			m = madeFile{taint: taint{foreign: true}}
 		}
-		remember(s, &s.made.files, p, m)
+		remember(fv.budget, &fv.made.files, p, m)
 	}
 }
 
 // findMade returns what is known of a file that the line has written.
-func (s *shell) findMade(text string) (madeFile, bool) {
-	if len(s.made.files) == 0 {
+func (fv *fileView) findMade(text string) (madeFile, bool) {
+	if len(fv.made.files) == 0 {
 		return madeFile{}, false
 	}
-	for _, p := range s.resolvePath(text) {
-		if m, ok := s.made.files[p]; ok {
+	for _, p := range fv.resolvePath(text) {
+		if m, ok := fv.made.files[p]; ok {
 			return m, true
 		}
 	}
@@ -113,28 +122,28 @@ func (s *shell) findMade(text string) (madeFile, bool) {
 var decoders = toSet("curl wget http https xh aria2c nc ncat netcat base64 base32 xxd openssl uudecode")
 
 // settleFiles gives the files that a command's redirects name what it printed.
-func (s *shell) settleFiles(list []written, out stream) {
+func (fv *fileView) settleFiles(list []written, out stream) {
 	for _, w := range list {
 		if (out.secret || out.token) && w.all && isSocket(w.to.text) {
-			s.addUnread(SecretSent)
+			fv.addUnread(SecretSent)
 		}
 		if out.known && out.text == "" && !w.add && w.all {
-			s.emptyFile(w.to)
+			fv.emptyFile(w.to)
 		}
 		if !w.all {
 			out = stream{} // errors
 		}
-		s.keepFile(w.to, out, w.add)
+		fv.keepFile(w.to, out, w.add)
 	}
 }
 
 // findRenamed returns the program that a word runs after it was copied or linked
 // under another name; those that are feared by their own name keep it.
-func (s *shell) findRenamed(f field, name string) string {
+func (fv *fileView) findRenamed(f field, name string) string {
 	if scary[name] || f.unknown || !strings.Contains(f.text, "/") {
 		return name
 	}
-	m, _ := s.findMade(f.text)
+	m, _ := fv.findMade(f.text)
 	return orElse(m.program, name)
 }
 
@@ -142,28 +151,29 @@ func (s *shell) findRenamed(f field, name string) string {
 var binFolders = toSet("/bin /usr/bin /sbin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin /opt/local/bin")
 
 // linkPath makes a path lead to a target.
-func (s *shell) linkPath(target field, at string, mount bool) {
+func (fv *fileView) linkPath(target field, at string, mount bool) {
 	if target.unknown || target.text == "" || at == "" {
 		return
 	}
-	for _, p := range s.listPlaces(at) {
+	for _, p := range fv.listPlaces(at) {
 		t := target.text
 		if !strings.HasPrefix(t, "/") && !strings.HasPrefix(t, "~") {
 			t = paths.Dir(p) + "/" + t // as the link will be read
 		}
-		for _, to := range s.resolvePath(t + "/") { // the last is where other links lead
-			if len(s.made.links) >= maxMadeLinks {
-				s.budget.over = true
+		for _, to := range fv.resolvePath(t + "/") { // the last is where other links lead
+			if len(fv.made.links) >= maxMadeLinks {
+				fv.budget.over = true
 				return
 			}
 			old := func(l madeLink) bool { return l.at == p }
-			s.made.links = append(slices.DeleteFunc(s.made.links, old), madeLink{at: p, target: to, mount: mount})
+			fv.made.links = append(slices.DeleteFunc(fv.made.links, old), madeLink{at: p, target: to, mount: mount})
 		}
 	}
 }
 
 // trackFiles remembers the files, names, links and mounts that a command makes.
-func (s *shell) trackFiles(a *action) {
+func (a *action) trackFiles() {
+	s := a.s
 	if a.use.Dumps {
 		for _, f := range a.listFiles(Write) {
 			s.keepFile(f, stream{taint: taint{leak: leak{dump: true}, foreign: true}}, false)
@@ -182,7 +192,7 @@ func (s *shell) trackFiles(a *action) {
 	}
 	switch orElse(row, a.name) {
 	case "git":
-		s.trackRemote(a)
+		a.trackRemote()
 	case "sed", "perl", "ruby", "awk", "truncate":
 		if a.name == "truncate" || a.emptiesFiles() {
 			for _, f := range a.listFiles(Write) {
@@ -194,20 +204,21 @@ func (s *shell) trackFiles(a *action) {
 			s.keepFile(f, a.in, hasFlag(a.args, "a", "append"))
 		}
 	case "curl", "wget", "aria2c":
-		s.trackDownload(a)
+		a.trackDownload()
 	case "cp", "mv", "ln", "install", "link", "dd":
-		s.trackCopies(a)
+		a.trackCopies()
 	case "go":
-		s.readSources(a, "recipe")
+		a.readSources("recipe")
 	default:
-		if s.trackMounts(a); compilers[a.name] {
-			s.readSources(a, "c")
+		if a.trackMounts(); compilers[a.name] {
+			a.readSources("c")
 		}
 	}
 }
 
 // trackMounts remembers the devices and mounts that show one place at another.
-func (s *shell) trackMounts(a *action) {
+func (a *action) trackMounts() {
+	s := a.s
 	switch a.name {
 	case "mknod":
 		if ops := listOperands(a.args, "mZ"); len(ops) > 1 && ops[1].text != "p" {
@@ -254,7 +265,8 @@ var fetchedStream = stream{taint: taint{foreign: true}}
 
 // trackDownload remembers the files that come from another machine. A name that
 // starts with a dot is seldom one that somebody asked for.
-func (s *shell) trackDownload(a *action) {
+func (a *action) trackDownload() {
+	s := a.s
 	dir := "."
 	for _, p := range a.use.Parts {
 		f := a.field(&p)
@@ -282,7 +294,8 @@ func (s *shell) trackDownload(a *action) {
 }
 
 // trackCopies follows files under their new names.
-func (s *shell) trackCopies(a *action) {
+func (a *action) trackCopies() {
+	s := a.s
 	ln := a.name == "ln" || a.name == "link"
 	from, to := a.listFiles(Read), a.listFiles(Write)
 	if len(to) == 0 && len(from) == 1 && ln {
@@ -309,21 +322,21 @@ func (s *shell) trackCopies(a *action) {
 }
 
 // copyFile makes a path hold what a file does, or lead to it.
-func (s *shell) copyFile(f field, to string, symbolic bool) {
+func (fv *fileView) copyFile(f field, to string, symbolic bool) {
 	var m madeFile
-	if old, ok := s.findMade(f.text); ok {
+	if old, ok := fv.findMade(f.text); ok {
 		m = old
 	} else if binFolders[paths.Dir(f.text)] {
 		m.program = programName(f.text)
 	}
 	m.secret = m.secret || holdsSecrets(f.text)
 	if m != (madeFile{}) {
-		for _, p := range s.listPlaces(to) {
-			remember(s, &s.made.files, p, m)
+		for _, p := range fv.listPlaces(to) {
+			remember(fv.budget, &fv.made.files, p, m)
 		}
 	}
 	if symbolic {
-		s.linkPath(f, to, false)
+		fv.linkPath(f, to, false)
 	}
 }
 
@@ -332,7 +345,8 @@ var compilers = toSet("gcc g++ cc c++ clang clang++ tcc rustc ghc javac kotlinc 
 
 // readSources reads what a compiler is given that the line has written: it runs
 // sooner or later.
-func (s *shell) readSources(a *action, lang string) {
+func (a *action) readSources(lang string) {
+	s := a.s
 	for _, f := range a.args {
 		if in := s.readFile(f, a.in); in.known {
 			s.readCode(literalField(in.text), lang)

@@ -18,7 +18,7 @@ func (s *shell) parseText(text string) stream {
 		s.budget.over = true
 		return stream{open: true}
 	}
-	list, how := s.parseShell(text)
+	list, how := parseShell(s.budget, text)
 	switch {
 	case s.quiet:
 	case how == unparsable:
@@ -58,23 +58,23 @@ const (
 // parseShell returns the statements of text. Text that only lacks a closing
 // mark is read as if it had it: no shell runs that part, but the complete
 // lines before it run.
-func (s *shell) parseShell(text string) ([]*syntax.Stmt, parsed) {
+func parseShell(b *Budget, text string) ([]*syntax.Stmt, parsed) {
 	if len(text) > MaxShell || countOpeners(text) > maxOpeners {
 		return nil, unparsable
 	}
-	list, err := parseAs(s.budget, syntax.LangBash, text)
+	list, err := parseAs(b, syntax.LangBash, text)
 	if err == nil {
 		return list, whole
 	}
 	if syntax.IsIncomplete(err) && len(text) <= maxRepair {
 		for _, end := range []string{`"`, "'", "`", ")", "}", "))", `")`, `")"`, "\nfi", "\ndone", "\nesac", "\n}"} {
-			if list, err := parseAs(s.budget, syntax.LangBash, text+end); err == nil {
+			if list, err := parseAs(b, syntax.LangBash, text+end); err == nil {
 				return list, unclosed
 			}
 		}
 	}
 	for _, lang := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangZsh} {
-		if list, err := parseAs(s.budget, lang, text); err == nil {
+		if list, err := parseAs(b, lang, text); err == nil {
 			return list, whole
 		}
 	}

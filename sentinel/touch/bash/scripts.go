@@ -55,18 +55,18 @@ func (s *shell) runHook(f field) {
 }
 
 // takeFindings adds what was read aside, but for its paths and its doubts.
-func (s *shell) takeFindings(t *Findings) {
+func (r *reporter) takeFindings(t *Findings) {
 	for _, code := range t.Dangers {
-		s.addDanger(code)
+		r.addDanger(code)
 	}
 	for _, code := range t.Unread {
-		s.addUnread(code)
+		r.addUnread(code)
 	}
 	for _, code := range t.Changes {
-		s.addChange(code)
+		r.addChange(code)
 	}
 	for _, h := range t.Hosts {
-		s.addHost(h)
+		r.addHost(h)
 	}
 }
 
@@ -180,7 +180,7 @@ func (m *made) runsAlready(file string) bool {
 
 // runMade runs what was written to a file.
 func (s *shell) runMade(lang string, f field, m madeFile, params []field) {
-	remember(s, &s.made.running, f.text, s.place)
+	remember(s.budget, &s.made.running, f.text, s.place)
 	defer delete(s.made.running, f.text)
 	if !isShell(lang) {
 		if by, rest, ok := readShebang(m.text); ok && lang == "" {

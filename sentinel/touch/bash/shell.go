@@ -13,25 +13,30 @@ import (
 // shell is one shell as far as its state can be known without running it.
 // Assignments, folders changed to and functions are followed in order; where a
 // branch may or may not run, both values count.
+//
+// It is built of layers, each of which knows those below it: a reporter for what is
+// found, an environment for what has a name, a view of the files, and the shell,
+// which runs.
 type shell struct {
-	env     path.Env
-	links   *path.Links
-	out     *Findings
-	budget  *Budget
-	def     *defined
-	shared  bool                   // def is another shell's as well
+	fileView
 	running map[*syntax.Stmt]place // functions being read, which may be recursive
-	params  []field
-	inFunc  bool // params are a caller's, or unknown where nil
-	unsure  int  // inside something that may not run
 	place
 	started place // of the script
 	nesting int   // of statements
 	level   int   // of command lines inside command lines
-	quiet   bool  // the text may be no shell at all
 	trial   int   // guesses inside guesses
 	tried   bool  // the words at hand are such a guess already
-	made    *made
+}
+
+// environment is what has a name in a shell, and where the shell runs.
+type environment struct {
+	reporter
+	env    path.Env
+	def    *defined
+	shared bool // def is another shell's as well
+	params []field
+	inFunc bool // params are a caller's, or unknown where nil
+	unsure int  // inside something that may not run
 }
 
 // defined is what a command line has defined so far.
@@ -51,8 +56,10 @@ func newShell(env path.Env, b *Budget) *shell {
 	}{}
 	room.vars = map[string]value{}
 	s := &room.shell
-	*s = shell{env: env, links: path.NewLinks(env), out: &room.Findings, budget: b, def: &room.defined, running: map[*syntax.Stmt]place{},
-		made: &room.made}
+	s.reporter = reporter{out: &room.Findings, budget: b}
+	s.env, s.def = env, &room.defined
+	s.links, s.made = path.NewLinks(env), &room.made
+	s.running = map[*syntax.Stmt]place{}
 	cwd := env.Root
 	if cwd == "" {
 		cwd = path.UnknownFolder
@@ -87,14 +94,14 @@ func setKey[K comparable, V any](m *map[K]V, name K, v V) {
 }
 
 // ownNames returns the names of this shell alone, to be changed.
-func (s *shell) ownNames() *defined {
-	if s.shared {
-		n := s.def
-		s.budget.TakeBytes(16 * (len(n.vars) + len(n.funcs) + len(n.aliases)))
-		s.def, s.shared = &defined{vars: maps.Clone(n.vars), funcs: maps.Clone(n.funcs), aliases: maps.Clone(n.aliases),
+func (e *environment) ownNames() *defined {
+	if e.shared {
+		n := e.def
+		e.budget.TakeBytes(16 * (len(n.vars) + len(n.funcs) + len(n.aliases)))
+		e.def, e.shared = &defined{vars: maps.Clone(n.vars), funcs: maps.Clone(n.funcs), aliases: maps.Clone(n.aliases),
 			refs: maps.Clone(n.refs)}, false
 	}
-	return s.def
+	return e.def
 }
 
 func (s *shell) runStatements(list []*syntax.Stmt, in stream) stream {
@@ -306,21 +313,21 @@ func (s *shell) runSide(st *syntax.Stmt, in stream) stream {
 
 // markSent marks the files that were read for a command that sends its input,
 // those from one index of Paths to another.
-func (s *shell) markSent(from, to int) {
+func (fv *fileView) markSent(from, to int) {
 	for i := from; i < to; i++ {
-		p := &s.out.Paths[i]
+		p := &fv.out.Paths[i]
 		p.Sent = p.Sent || p.Access.Has(Read)
-		if p.Sent && !p.Names && s.leaksFile(literalField(p.Clean), p.Recursive) {
-			s.addUnread(SecretSent)
+		if p.Sent && !p.Names && fv.leaksFile(literalField(p.Clean), p.Recursive) {
+			fv.addUnread(SecretSent)
 		}
 	}
 }
 
 // markOpened marks what was only listed as read where a command takes those
 // names for files, and with trees the folders that were listed whole.
-func (s *shell) markOpened(from, to int, trees bool) {
+func (r *reporter) markOpened(from, to int, trees bool) {
 	for i := from; i < to; i++ {
-		p := &s.out.Paths[i]
+		p := &r.out.Paths[i]
 		if strings.Contains(p.Clean, "/**/") || trees && p.Recursive {
 			p.Names = false
 		}

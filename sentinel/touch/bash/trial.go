@@ -50,14 +50,14 @@ func (a *action) tryUnknown() {
 }
 
 // isCore reports whether a word names a device or a tree that matters.
-func (s *shell) isCore(f field) bool {
+func (fv *fileView) isCore(f field) bool {
 	if f.text == "" || strings.IndexByte("/~.", f.text[0]) < 0 {
 		return false
 	}
-	if s.isOnDevice(f) {
+	if fv.isOnDevice(f) {
 		return true
 	}
-	k, _ := s.findTree(f.text)
+	k, _ := fv.findTree(f.text)
 	return k == path.RootTree || k == path.HomeTree || k == path.SystemTree
 }
 
@@ -181,7 +181,8 @@ func isSentence(text string) bool {
 
 // noteTraits remembers what a command says of the whole line: whether it only
 // reads, and whether it takes names for files.
-func (s *shell) noteTraits(a *action) {
+func (a *action) noteTraits() {
+	s := a.s
 	if !a.use.Known || !a.use.Reads || a.use.Network {
 		s.made.impure = s.made.impure || !s.quiet && !instant[a.name]
 	}

@@ -66,44 +66,44 @@ func (s *shell) readAssigned(a *syntax.Assign) value {
 }
 
 // set gives a variable its value; where that may not happen, one more.
-func (s *shell) setVariable(name string, v value) {
-	if old := s.def.vars[name]; s.unsure > 0 && len(old) <= maxAlts {
+func (e *environment) setVariable(name string, v value) {
+	if old := e.def.vars[name]; e.unsure > 0 && len(old) <= maxAlts {
 		v = append(v[:len(v):len(v)], old...)
 	}
-	s.ownNames().vars[name] = v
+	e.ownNames().vars[name] = v
 }
 
 // lookup returns what a variable may hold.
-func (s *shell) lookUpVariable(name string) value {
-	name = orElse(s.def.refs[name], name)
-	if v, ok := s.def.vars[name]; ok {
+func (e *environment) lookUpVariable(name string) value {
+	name = orElse(e.def.refs[name], name)
+	if v, ok := e.def.vars[name]; ok {
 		return v
 	}
 	switch name {
 	case "@", "*":
 		switch {
-		case !s.inFunc: // sh -c has $0 first
-			return joinEach(s.params[min(1, len(s.params)):])
-		case s.params != nil:
-			return joinEach(s.params)
+		case !e.inFunc: // sh -c has $0 first
+			return joinEach(e.params[min(1, len(e.params)):])
+		case e.params != nil:
+			return joinEach(e.params)
 		}
 	case "HOME":
-		return value{{{s: s.env.HomeFolder(), kind: quotedFrag, provenance: provenance{home: true}}}}
+		return value{{{s: e.env.HomeFolder(), kind: quotedFrag, provenance: provenance{home: true}}}}
 	case "USER", "LOGNAME", "USERNAME":
-		return literalValue(path.Base(s.env.HomeFolder()))
+		return literalValue(path.Base(e.env.HomeFolder()))
 	case "OLDPWD":
-		return s.def.vars["PWD"]
+		return e.def.vars["PWD"]
 	case "0":
-		if !s.inFunc && len(s.params) > 0 {
-			return s.readPositional(name)
+		if !e.inFunc && len(e.params) > 0 {
+			return e.readPositional(name)
 		}
 		return literalValue("sh")
 	}
 	if text, ok := usualValues[name]; ok {
 		return literalValue(text)
 	}
-	if isNumber(name) && (!s.inFunc || s.params != nil) {
-		return s.readPositional(name)
+	if isNumber(name) && (!e.inFunc || e.params != nil) {
+		return e.readPositional(name)
 	}
 	return value{{{s: "$" + name, kind: unknownFrag, taint: nameToken(name)}}}
 }
@@ -140,20 +140,20 @@ func joinEach(list []field) value {
 
 // positional returns $1 and so on. In a function params start at $1; in a
 // command line at $0, as sh -c has them.
-func (s *shell) readPositional(name string) value {
+func (e *environment) readPositional(name string) value {
 	n := 0
 	for _, c := range name {
-		if n = n*10 + int(c-'0'); n > len(s.params) {
+		if n = n*10 + int(c-'0'); n > len(e.params) {
 			return literalValue("")
 		}
 	}
-	if s.inFunc {
+	if e.inFunc {
 		n--
 	}
-	if n < 0 || n >= len(s.params) {
+	if n < 0 || n >= len(e.params) {
 		return literalValue("")
 	}
-	return value{s.params[n].toFrags()}
+	return value{e.params[n].toFrags()}
 }
 
 // param returns the values of ${…}.
