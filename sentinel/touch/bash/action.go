@@ -1,7 +1,6 @@
 package bash
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -333,66 +332,6 @@ func mapInside(text, inside, host string) string {
 	return strings.ReplaceAll(text, inside+"/", host+"/")
 }
 
-func (a *action) touchFile(p programs.Part, f field) {
-	s := a.at
-	access := Access(p.Access)
-	if p.Inside != "" {
-		if kernelTrees[strings.TrimRight(f.text, "/")] {
-			return // what monitors are given
-		}
-		if k, _ := s.findTree(f.text); k != 0 {
-			a.kept = append(a.kept, strings.TrimSuffix(p.Inside, "/"), strings.TrimSuffix(f.text, "/"))
-		}
-	}
-	if strings.Contains(f.text, "://") && !isFileURL(f.text) {
-		s.reachHost(f.text, false)
-		return
-	}
-	if p.Sent && strings.HasPrefix(f.text, "@") {
-		f = f.slice(1, 0)
-	}
-	if f.proc != nil {
-		return
-	}
-	leaks := p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree))
-	stored := leaks && !holdsSecrets(f.text) && isStore[a.name] // a person decides whether a home is kept there
-	s.addPath(f, Path{Access: access, Extent: Extent{Recursive: p.Tree, Names: p.Names}, Exposure: Exposure{Sent: p.Sent && !stored, Client: p.Client && !accountFile.MatchString(f.text)}})
-	if leaks || p.Sent && a.use.Network && a.leavesAlone() && s.isDump(f) {
-		s.addUnread(SecretSent)
-	}
-	if access == Read && !p.Client && !p.Names {
-		a.reportSecretFile(p, f)
-	}
-	if access.Has(Write) && unpacks[a.name] {
-		if k, _ := s.findTree(f.text); k == path.RootTree {
-			a.s.addUnread(UnreadTarget)
-		}
-	}
-	a.judgeFile(p, f)
-}
-
-// accountFile is no file that a client logs in with.
-var accountFile = regexp.MustCompile(`^/etc/(?:shadow|gshadow|passwd|sudoers|master\.passwd)`)
-
-// isStore are the programs that copy whole folders to a store elsewhere.
-var isStore = toSet("aws gsutil gcloud rclone s3cmd mc azcopy s5cmd")
-
-var kernelTrees = toSet("/sys /proc /dev")
-
-// reportSecretFile asks where a program that talks to another machine is given a
-// file of credentials, unless as its own settings.
-func (a *action) reportSecretFile(p programs.Part, f field) {
-	if a.use.Network && holdsSecrets(f.text) && !strings.Contains(p.Option, "env") && !strings.Contains(p.Option, "config") &&
-		!strings.Contains(p.Option, "var-file") {
-		a.s.addUnread(SecretSent)
-	}
-}
-
-// isStandard reports whether a file is the standard input.
-func isStandard(text string) bool {
-	return text == "-" || text == "/dev/stdin" || text == "/dev/fd/0" || text == "/proc/self/fd/0"
-}
-
 // listUncovered are the words that no part stands in: what they hold may be a
 // path. Those behind a line or code are its parameters.
 func (a *action) listUncovered() []field {
@@ -493,47 +432,48 @@ func (a *action) sendInput() {
 	}
 }
 
-// readLists reads the lists that a program is given by an option: an archiver's
-// of files, a client's of addresses.
-func (a *action) readLists() {
-	for i := range a.use.Parts {
-		p := &a.use.Parts[i]
-		if p.Role != programs.File || p.Option == "" {
+// textOptions are the options whose value is text for people.
+var textOptions = toSet("-m --message --msg --title --body --text --comment --note --notes --desc --description --subject --summary " +
+	"--prompt --query --grep --pattern --regex --regexp --label --reason --name --content --match --search")
+
+// programOptions are those whose value a program is likely to run.
+var programOptions = toSet("-c -e -x -E -X -ex -o --exec --execute --cmd --command --run --eval --shell --hook --script --call --do " +
+	"--on-change --before --after --pre --post")
+
+// tryUnknown reads the words of a program that no row is of: what they mention,
+// what was just written under its name, and what they would be as a command.
+func (a *action) tryUnknown() {
+	s := a.s
+	s.mentionWords(a.args)
+	if s.replayFile("", a.argv[0], a.args) {
+		return
+	}
+	for i, f := range a.args {
+		opt, val, joined := strings.Cut(f.text, "=")
+		if textOptions[opt] || i > 0 && textOptions[a.args[i-1].text] {
 			continue
 		}
-		f := a.field(p)
-		if f.proc == nil && len(a.s.made.files) == 0 && !isStandard(f.text) {
-			continue
+		if joined && !strings.ContainsAny(f.text, " \n") {
+			f = f.withText(val)
 		}
-		in := a.s.readFile(f, a.in)
-		switch p.Option {
-		case "-T", "--files-from":
-			b := *a
-			b.in = in
-			b.readNameList()
-		case "-K", "--config", "-i", "--input-file":
-			if a.use.Network && in.known {
-				readURLList(a.s, in.text)
-			}
-		default:
-			if f.proc != nil && in.known {
-				readForeign(a.s, in.text)
-			}
+		if s.isCore(f) || len(f.text) > 2 && f.text[0] == '-' && s.isCore(f.slice(2, 0)) {
+			s.addUnread(UnreadProgram)
+		}
+		if i > 0 && programOptions[a.args[i-1].text] && strings.ContainsAny(f.text, "({`$;") {
+			s.tryCode(f)
 		}
 	}
+	s.tryCommands(a.name, a.args)
 }
 
-// readNameList records the files that an archiver is told of by its input.
-func (a *action) readNameList() {
-	a.s.made.opens++
-	a.s.made.trees++
-	sent := slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool { return p.Sent })
-	if a.in.known {
-		for line := range strings.Lines(a.in.text) {
-			a.at.addPath(literalField(strings.TrimSpace(line)), Path{Access: Read, Extent: Extent{Recursive: true}, Exposure: Exposure{Sent: sent}})
-		}
+// noteTraits remembers what a command says of the whole line: whether it only
+// reads, and whether it takes names for files.
+func (a *action) noteTraits() {
+	s := a.s
+	if !a.use.Known || !a.use.Reads || a.use.Network {
+		s.made.impure = s.made.impure || !s.quiet && !instant[a.name]
 	}
-	for _, t := range a.in.trees {
-		a.at.addPath(literalField(t), Path{Access: Read, Extent: Extent{Recursive: true}, Exposure: Exposure{Sent: sent}})
+	if a.use.Input == programs.Items {
+		s.made.opens++
 	}
 }

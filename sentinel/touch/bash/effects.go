@@ -7,54 +7,7 @@ import (
 	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
-	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
-
-// addEffect records what a program does beyond files.
-func (r *reporter) addEffect(e programs.Effect) {
-	switch {
-	case slices.Contains(UnreadCodes(), e.Code):
-		r.addUnread(e.Code)
-	case e.Class == programs.Danger:
-		r.addDanger(e.Code)
-	case e.Class == programs.Doubt:
-		r.addDoubt(e.Code)
-	default:
-		r.addChange(e.Code)
-	}
-}
-
-// judgeFile looks for what can't be undone in what a program does to a file.
-func (a *action) judgeFile(p programs.Part, f field) {
-	s := a.at
-	access := Access(p.Access)
-	switch p.Effect {
-	case "":
-		if access.Has(Delete) {
-			s.removeTarget(f, p.Tree)
-			if p.Tree && (a.name != "rm" || hasFlag(a.args, "f", "force")) && s.wipesProject(f) {
-				s.addDoubt(ProjectWipe) // without -f it stops to ask
-			}
-		}
-		if access.Has(Write) {
-			s.writeTarget(a.name, f, access)
-		}
-	case MakeFS:
-		s.makeFileSystem(f)
-	case ChmodTree, ChownTree:
-		a.changeMode(p, f)
-	case MoveTree:
-		a.moveTree(f)
-	case RmRoot, RmHome, RmSystem, "rsync_delete", "only_core":
-		if k, _ := s.findTree(f.text); k != path.NoTree {
-			s.addDanger(removalOf(k))
-		}
-	case DeviceWrite:
-		s.writeDevice(f)
-	default:
-		s.addTreeEffect(p.Effect, f)
-	}
-}
 
 // addTreeEffect records an effect that only holds of a device or of a tree that
 // matters.
@@ -260,10 +213,6 @@ func (fv *fileView) isOnDevice(f field) bool {
 	return slices.ContainsFunc(fv.resolvePath(f.text), path.IsDevice)
 }
 
-func (e *environment) isInDev() bool {
-	return slices.ContainsFunc(e.def.vars["PWD"], func(f frags) bool { return strings.Contains(f.text(), "dev") })
-}
-
 // makeFileSystem is mkfs: it makes a file system over what is there. In a file
 // that is named as one that is how disk images are made.
 func (fv *fileView) makeFileSystem(f field) {
@@ -338,44 +287,6 @@ func isHarmless(text string) bool {
 	return strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "&")
 }
 
-// changeMode looks at modes, owners and attributes of whole trees.
-func (a *action) changeMode(p programs.Part, f field) {
-	s := a.at
-	k, entries := s.findTree(f.text)
-	if k == path.NoTree {
-		k = findWindows(f.text)
-	}
-	if k == path.NoTree {
-		return
-	}
-	mode := a.findMode(p)
-	switch {
-	case p.Effect == ChownTree:
-		if (p.Tree || f.tree) && !s.returnsHome(mode, f, k) {
-			s.addDanger(ChownTree)
-		}
-	case a.name != "chmod":
-		if p.Tree && (k != path.HomeTree || a.name == "setfacl" && hasFlag(a.args, "bk", "remove-all", "set", "remove-default")) ||
-			a.name == "chcon" && p.Tree {
-			s.addDanger(ChmodTree)
-		}
-	case opensAll(mode) && (p.Tree || entries || k != path.HomeTree), p.Tree && closesOwner(mode),
-		k != path.HomeTree && (p.Tree || mode != "" && strings.Trim(mode, "0") == ""):
-		s.addDanger(ChmodTree)
-	}
-}
-
-// findMode is the mode or the owner that a program gives, the word before its
-// first file.
-func (a *action) findMode(p programs.Part) string {
-	for _, m := range a.use.Parts {
-		if m.Role == programs.Data && m.Option == "" && m.Arg >= 0 && m.Arg < p.Arg {
-			return a.args[m.Arg].text
-		}
-	}
-	return ""
-}
-
 // returnsHome reports whether a home folder is only given to the one it is
 // named after, the usual repair.
 func (fv *fileView) returnsHome(owner string, f field, k path.Tree) bool {
@@ -388,20 +299,24 @@ func (fv *fileView) returnsHome(owner string, f field, k path.Tree) bool {
 	return true
 }
 
-// moveTree is mv: what is moved away is no longer where all look for it.
-func (a *action) moveTree(f field) {
-	s := a.at
-	gone := false
-	for _, p := range a.use.Parts {
-		if p.Role == programs.File && Access(p.Access) == Write {
-			gone = slices.Contains(s.resolvePath(a.field(&p).text), "/dev/null")
-		}
+// isCore reports whether a word names a device or a tree that matters.
+func (fv *fileView) isCore(f field) bool {
+	if f.text == "" || strings.IndexByte("/~.", f.text[0]) < 0 {
+		return false
 	}
-	k, entries := s.findTree(f.text)
-	if gone && s.wipesProject(f) {
-		s.addDoubt(ProjectWipe)
+	if fv.isOnDevice(f) {
+		return true
 	}
-	if k != path.NoTree && (k != path.HomeTree || !entries || gone) {
-		s.addDanger(MoveTree)
+	k, _ := fv.findTree(f.text)
+	return k == path.RootTree || k == path.HomeTree || k == path.SystemTree
+}
+
+// overwrite records that a redirect or a tool writes over f.
+func (fv *fileView) overwrite(f field) {
+	fv.addAccess(f, Write)
+	fv.writeTarget("", f, Write)
+	if f.text == "/" { // each file below: nothing writes to a folder itself
+		f.tree = true
+		fv.removeTarget(f, true)
 	}
 }

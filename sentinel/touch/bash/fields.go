@@ -106,28 +106,6 @@ func joinFields(words []field) field {
 	return out
 }
 
-// separateFields splits with the separators that IFS holds now.
-func (e *environment) separateFields(list frags) []field {
-	v, ok := e.def.vars["IFS"]
-	if !ok || len(v) == 0 || v.isUnknown() || strings.Trim(v[0].text(), " \t\n") == "" {
-		return splitFields(list)
-	}
-	ifs := v[0].text()
-	mapped := make(frags, len(list))
-	for i, p := range list {
-		if p.kind == splitFrag {
-			p.s = strings.Map(func(r rune) rune {
-				if strings.ContainsRune(ifs, r) {
-					return ' '
-				}
-				return r
-			}, p.s)
-		}
-		mapped[i] = p
-	}
-	return splitFields(mapped)
-}
-
 // splitFields makes fields of a word's pieces, as the shell splits values at
 // blanks.
 func splitFields(list frags) []field {
@@ -191,84 +169,6 @@ func (b *builder) end(out []field) []field {
 		out = append(out, b.f)
 	}
 	*b = builder{}
-	return out
-}
-
-// stream is what a command reads or writes: its text where that is known, and
-// the folders whose every entry it names (find, ls), or some entries of which.
-type stream struct {
-	open, known bool
-	endless     bool
-	text        string
-	trees       []string
-	some        []string // "build/*.o", or "build/$entry" where nothing is known
-	source      streamSource
-	taint
-}
-
-// streamSource says where a stream comes from, as far as that matters.
-type streamSource uint8
-
-const (
-	fromElsewhere streamSource = iota
-	fromFile                   // that the line names
-	fromDecoder                // it was decoded, and is known
-	fromSocket                 // a connection to another machine
-)
-
-func knownStream(text string) stream { return stream{open: true, known: true, text: text} }
-
-// addNames adds what another stream says of the names in it.
-func (in *stream) addNames(o stream) {
-	in.trees = append(in.trees, o.trees...)
-	in.some = append(in.some, o.some...)
-	in.endless = in.endless || o.endless
-	in.mix(o.taint)
-}
-
-// fedValue is what a variable holds that is read from a stream.
-func fedValue(in stream) value {
-	var v value
-	if in.known {
-		for line := range strings.Lines(in.text) {
-			if len(v) >= maxAlts {
-				break
-			}
-			v = append(v, frags{{s: strings.TrimSpace(line), kind: quotedFrag, taint: in.taint}})
-		}
-		return v
-	}
-	for _, f := range in.listEntries() {
-		v = append(v, f.toFrags())
-	}
-	return v
-}
-
-// listedValue is what the names that a command prints make of a word.
-func listedValue(in stream) value {
-	var v value
-	for _, t := range in.trees {
-		t = strings.TrimSuffix(strings.TrimSuffix(t, "/*"), "/") + "/*"
-		v = append(v, frags{{s: t, bare: t, kind: unknownFrag, provenance: provenance{fed: true}}})
-	}
-	for _, t := range in.some {
-		v = append(v, frags{{s: t, bare: t, kind: unknownFrag, provenance: provenance{fed: true}}})
-	}
-	return v
-}
-
-// listEntries are the items of a stream whose text is not known, one at least.
-func (in stream) listEntries() []field {
-	var out []field
-	for _, t := range in.trees {
-		out = append(out, field{text: t, bare: t, provenance: provenance{tree: true, fed: true}})
-	}
-	for _, t := range in.some {
-		out = append(out, field{text: t, bare: t, unknown: true, provenance: provenance{fed: true}})
-	}
-	if len(out) == 0 {
-		out = append(out, field{text: "$read", unknown: true, blank: true, provenance: provenance{fed: true}, taint: in.taint})
-	}
 	return out
 }
 
@@ -364,4 +264,11 @@ func appendNew(list []string, s string) []string {
 		return list
 	}
 	return append(list, s)
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
 }

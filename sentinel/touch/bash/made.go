@@ -2,21 +2,9 @@ package bash
 
 import (
 	paths "path"
-	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/vedette-dev/vedette/sentinel/touch/path"
-	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
-
-// fileView is what a shell knows of files: where words lead, what was made, and what
-// touching them does.
-type fileView struct {
-	environment
-	links *path.Links
-	made  *made
-}
 
 // made is what a command line itself has put where a later part of it may
 // find it: files, programs under another name, links and mounts. Forks share
@@ -171,156 +159,6 @@ func (fv *fileView) linkPath(target field, at string, mount bool) {
 	}
 }
 
-// trackFiles remembers the files, names, links and mounts that a command makes.
-func (a *action) trackFiles() {
-	s := a.s
-	if a.use.Dumps {
-		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, stream{taint: taint{leak: leak{dump: true}, foreign: true}}, false)
-		}
-	}
-	row, _, _ := strings.Cut(a.use.Row, " ")
-	if !a.use.Network && a.readsSecret() {
-		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, stream{taint: taint{leak: leak{secret: true}}}, false)
-		}
-	}
-	if s.made.scripts > a.before.scripts {
-		for _, f := range a.listFiles(Read | Write) {
-			s.keepFile(f, codedStream, false)
-		}
-	}
-	switch orElse(row, a.name) {
-	case "git":
-		a.trackRemote()
-	case "sed", "perl", "ruby", "awk", "truncate":
-		if a.name == "truncate" || a.emptiesFiles() {
-			for _, f := range a.listFiles(Write) {
-				s.emptyFile(f)
-			}
-		}
-	case "tee", "sponge":
-		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, a.in, hasFlag(a.args, "a", "append"))
-		}
-	case "curl", "wget", "aria2c":
-		a.trackDownload()
-	case "cp", "mv", "ln", "install", "link", "dd":
-		a.trackCopies()
-	case "go":
-		a.readSources("recipe")
-	default:
-		if a.trackMounts(); compilers[a.name] {
-			a.readSources("c")
-		}
-	}
-}
-
-// trackMounts remembers the devices and mounts that show one place at another.
-func (a *action) trackMounts() {
-	s := a.s
-	switch a.name {
-	case "mknod":
-		if ops := listOperands(a.args, "mZ"); len(ops) > 1 && ops[1].text != "p" {
-			s.made.remapped = append(s.made.remapped, "")
-			s.linkPath(literalField("/dev/sda"), ops[0].text, true)
-		}
-	case "mount", "bindfs", "mklink":
-		if text := joinTexts(a.args); a.name != "mount" || remaps.MatchString(text) {
-			s.made.remapped = append(s.made.remapped, text[strings.LastIndexByte(text, ' ')+1:])
-			if ops := listOperands(a.args, "ot"); len(ops) > 1 {
-				s.linkPath(ops[0], ops[1].text, true)
-			}
-		}
-	case "umount", "unmount", "fusermount":
-		s.made.remapped = slices.DeleteFunc(s.made.remapped, func(at string) bool { return at != "" && hasWord(a.args, at) })
-	}
-}
-
-// remaps are the options of mount that show a folder at another place.
-var remaps = regexp.MustCompile(`bind|upperdir=|(?:^| )(?:-\w*[BRM]|--move)`)
-
-// readsSecret reports whether a file that an action reads must not leave unseen.
-func (a *action) readsSecret() bool {
-	for i := range a.use.Parts {
-		if p := &a.use.Parts[i]; p.Role == programs.File && Access(p.Access).Has(Read) && a.s.leaksFile(a.field(p), false) {
-			return true
-		}
-	}
-	return false
-}
-
-// listFiles returns the files of an action that are touched in a way.
-func (a *action) listFiles(access Access) []field {
-	var out []field
-	for _, p := range a.use.Parts {
-		if p.Role == programs.File && Access(p.Access).Has(access) {
-			out = append(out, a.field(&p))
-		}
-	}
-	return out
-}
-
-var fetchedStream = stream{taint: taint{foreign: true}}
-
-// trackDownload remembers the files that come from another machine. A name that
-// starts with a dot is seldom one that somebody asked for.
-func (a *action) trackDownload() {
-	s := a.s
-	dir := "."
-	for _, p := range a.use.Parts {
-		f := a.field(&p)
-		switch {
-		case p.Role == programs.Folder || p.Option == "-P" || p.Option == "--directory-prefix" || p.Option == "--output-dir":
-			dir = f.text
-		case p.Role == programs.File && Access(p.Access).Has(Write):
-			s.keepFile(f, fetchedStream, false)
-		}
-	}
-	if a.name == "curl" && !hasFlag(a.args, "OJ", "remote-name") {
-		return
-	}
-	for _, f := range a.args {
-		if !strings.Contains(f.text, "://") {
-			continue
-		}
-		base, _, _ := strings.Cut(f.text, "?")
-		to := literalField(strings.TrimSuffix(dir, "/") + "/" + paths.Base(base))
-		s.keepFile(to, fetchedStream, false)
-		if base = paths.Base(base); strings.HasPrefix(base, ".") || base == "authorized_keys" {
-			s.overwrite(to)
-		}
-	}
-}
-
-// trackCopies follows files under their new names.
-func (a *action) trackCopies() {
-	s := a.s
-	ln := a.name == "ln" || a.name == "link"
-	from, to := a.listFiles(Read), a.listFiles(Write)
-	if len(to) == 0 && len(from) == 1 && ln {
-		to = []field{from[0].withText(paths.Base(from[0].text))}
-	}
-	if len(to) == 0 || to[0].unknown {
-		return
-	}
-	if len(from) == 0 && !ln {
-		s.keepFile(to[0], a.in, false)
-	}
-	for _, f := range from {
-		if f.text == "/dev/null" && !ln {
-			s.emptyFile(to[0])
-		}
-		inside := strings.TrimSuffix(to[0].text, "/") + "/" + paths.Base(f.text)
-		if len(from) == 1 && !strings.HasSuffix(to[0].text, "/") && to[0].text != "." {
-			s.copyFile(f, to[0].text, (ln || a.name == "cp") && hasFlag(a.args, "s", "symbolic", "symbolic-link"))
-		}
-		if !ln || len(from) > 1 || strings.HasSuffix(inside, "./"+paths.Base(f.text)) {
-			s.copyFile(f, inside, ln && hasFlag(a.args, "s", "symbolic"))
-		}
-	}
-}
-
 // copyFile makes a path hold what a file does, or lead to it.
 func (fv *fileView) copyFile(f field, to string, symbolic bool) {
 	var m madeFile
@@ -340,16 +178,70 @@ func (fv *fileView) copyFile(f field, to string, symbolic bool) {
 	}
 }
 
-// compilers make a program of a source.
-var compilers = toSet("gcc g++ cc c++ clang clang++ tcc rustc ghc javac kotlinc nvcc gfortran dmd ldc2 zig fpc")
-
-// readSources reads what a compiler is given that the line has written: it runs
-// sooner or later.
-func (a *action) readSources(lang string) {
-	s := a.s
-	for _, f := range a.args {
-		if in := s.readFile(f, a.in); in.known {
-			s.readCode(literalField(in.text), lang)
-		}
+// readFile is what a file holds: what comes on the input, out of <( … ), or was
+// written just before.
+func (fv *fileView) readFile(f field, in stream) stream {
+	switch {
+	case f.proc != nil:
+		return *f.proc
+	case isStandard(f.text):
+		return in
 	}
+	m, made := fv.findMade(f.text)
+	if made && m.known {
+		return stream{open: true, known: true, text: m.text, taint: m.taint}
+	}
+	named := !f.unknown && !strings.HasPrefix(f.text, "/dev/") && !strings.HasPrefix(f.text, "/proc/")
+	m.secret = m.secret || holdsSecrets(f.text)
+	out := stream{open: true, taint: m.taint}
+	switch {
+	case isSocket(f.text):
+		out.source = fromSocket
+	case named && !m.foreign:
+		out.source = fromFile
+	}
+	return out
+}
+
+// isStandard reports whether a file is the standard input.
+func isStandard(text string) bool {
+	return text == "-" || text == "/dev/stdin" || text == "/dev/fd/0" || text == "/proc/self/fd/0"
+}
+
+// isDump reports whether a file is somebody's data as a whole, which the line
+// has put there.
+func (fv *fileView) isDump(f field) bool {
+	m, ok := fv.findMade(f.text)
+	return ok && m.dump
+}
+
+// takeFields returns room for the words of a command, which gives it back with
+// giveFields.
+func (m *made) takeFields() []field {
+	n := len(m.words)
+	if n == 0 {
+		return nil
+	}
+	argv := m.words[n-1]
+	m.words = m.words[:n-1]
+	return argv
+}
+
+func (m *made) giveFields(argv []field) { m.words = append(m.words, argv) }
+
+// takeRoom returns room for a command, which gives it back with giveRoom.
+func (m *made) takeRoom() *room {
+	if n := len(m.rooms); n > 0 {
+		r := m.rooms[n-1]
+		m.rooms = m.rooms[:n-1]
+		return r
+	}
+	return &room{}
+}
+
+func (m *made) giveRoom(r *room) { m.rooms = append(m.rooms, r) }
+
+func (m *made) runsAlready(file string) bool {
+	_, ok := m.running[file]
+	return ok
 }

@@ -12,41 +12,6 @@ const maxRepair = 16 << 10
 // parseCost is what starting a parser counts for, in bytes.
 const parseCost = 768
 
-// parseText reads text and walks it, and returns what it prints.
-func (s *shell) parseText(text string) stream {
-	if s.level > maxLevels || !s.budget.TakeBytes(parseCost) {
-		s.budget.over = true
-		return stream{open: true}
-	}
-	list, how := parseShell(s.budget, text)
-	switch {
-	case s.quiet:
-	case how == unparsable:
-		s.out.Unparsed = s.out.Unparsed || !s.budget.over // beyond the budget a person is asked
-	case how == unclosed:
-		s.out.Incomplete = true
-	}
-	s.level++
-	defer func() { s.level-- }()
-	if strings.Contains(strings.ReplaceAll(text, "$((", ""), "((") && how != unparsable {
-		// To a plain sh that is no arithmetic but two subshells.
-		if posix, err := parseAs(s.budget, syntax.LangPOSIX, text); err == nil {
-			f := s.fork()
-			f.quiet = true
-			f.runStatements(posix, stream{})
-		}
-	}
-	return s.runStatements(list, stream{})
-}
-
-// guessLine reads text that may be a command line: only what it touches counts,
-// never that it isn't one.
-func (s *shell) guessLine(text string) {
-	f := s.fork()
-	f.quiet = true
-	f.parseText(text)
-}
-
 type parsed uint8
 
 const (

@@ -73,12 +73,6 @@ func isPublic(p Path) bool {
 	return strings.Contains(p.Clean, "ssh/") && publicFile.MatchString(p.Clean) && publicFile.MatchString(p.Real)
 }
 
-// isInHome reports whether the folder was changed to the home folder by "cd".
-func (e *environment) isInHome() bool {
-	v := e.def.vars["PWD"]
-	return len(v) == 1 && len(v[0]) > 0 && v[0][0].home
-}
-
 // findTree says which tree an argument names: as a whole, or all of its entries.
 func (fv *fileView) findTree(text string) (k path.Tree, entries bool) {
 	if text == "" || len(fv.made.links) > 0 {
@@ -285,4 +279,84 @@ func (fv *fileView) leaksMade(text string) bool {
 		}
 	}
 	return false
+}
+
+// fileView is what a shell knows of files: where words lead, what was made, and what
+// touching them does.
+type fileView struct {
+	environment
+	links *path.Links
+	made  *made
+}
+
+// nameFolder is what PWD holds in a folder.
+func (fv *fileView) nameFolder(f field) value {
+	if f.unknown {
+		return unknownValue(f.text)
+	}
+	var v value
+	for _, p := range fv.resolvePath(f.text) {
+		v = append(v, frags{{s: p, kind: quotedFrag, provenance: provenance{home: f.home || path.NamesHome(f.text), fed: f.fed}}})
+	}
+	return v
+}
+
+// addBelow records the files of a name, or a path's end, that may lie anywhere
+// below root: "/**/" stands for the folders between.
+func (fv *fileView) addBelow(root field, pattern string, names bool) {
+	if len(pattern) > 256 || root.unknown || matchesAll(pattern) {
+		return
+	}
+	text := strings.TrimRight(root.text, "/") + "/**/" + pattern
+	fv.addPath(field{text: text, bare: text, glob: true, provenance: provenance{home: root.home || path.NamesHome(root.text)}}, Path{Access: Read, Extent: Extent{Names: names}})
+}
+
+func (fv *fileView) addMatches(re *regexp.Regexp, text string) {
+	for _, m := range re.FindAllStringSubmatch(text, 16) {
+		fv.addAccess(literalField(m[1]), Read)
+	}
+}
+
+// sendListed records a file that a client is told to send.
+func (fv *fileView) sendListed(file string, all bool) {
+	f := literalField(file)
+	fv.addPath(f, Path{Access: Read, Exposure: Exposure{Sent: true}})
+	if fv.leaksFile(f, all) {
+		fv.addUnread(SecretSent)
+	}
+}
+
+// markSent marks the files that were read for a command that sends its input,
+// those from one index of Paths to another.
+func (fv *fileView) markSent(from, to int) {
+	for i := from; i < to; i++ {
+		p := &fv.out.Paths[i]
+		p.Sent = p.Sent || p.Access.Has(Read)
+		if p.Sent && !p.Names && fv.leaksFile(literalField(p.Clean), p.Recursive) {
+			fv.addUnread(SecretSent)
+		}
+	}
+}
+
+// loadPassed asks about a program in a folder for passing files: somebody put it
+// there.
+func (fv *fileView) loadPassed(f field) {
+	for _, at := range fv.listPlaces(f.text) {
+		if f.text != "" && slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(at, dir) }) {
+			fv.addOpaque("")
+		}
+	}
+}
+
+// loadLibraries reads the libraries that every program is to load first: one that
+// was just put somewhere is a program that nothing is known of.
+func (fv *fileView) loadLibraries(f field) {
+	if f.blank {
+		fv.addOpaque("")
+		return
+	}
+	for _, p := range strings.FieldsFunc(f.text, func(r rune) bool { return r == ':' || r == ' ' }) {
+		fv.addAccess(f.withText(p), Read|Execute)
+		fv.loadPassed(f.withText(p))
+	}
 }

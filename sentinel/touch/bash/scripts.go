@@ -5,6 +5,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/code"
 )
 
 // runCommandLine reads an argument that is a command line.
@@ -51,22 +55,6 @@ func (s *shell) runHook(f field) {
 		if p.Access != Mention { // the key that "ssh -i" names is no file of this command
 			s.out.Paths = append(s.out.Paths, p)
 		}
-	}
-}
-
-// takeFindings adds what was read aside, but for its paths and its doubts.
-func (r *reporter) takeFindings(t *Findings) {
-	for _, code := range t.Dangers {
-		r.addDanger(code)
-	}
-	for _, code := range t.Unread {
-		r.addUnread(code)
-	}
-	for _, code := range t.Changes {
-		r.addChange(code)
-	}
-	for _, h := range t.Hosts {
-		r.addHost(h)
 	}
 }
 
@@ -173,11 +161,6 @@ func (s *shell) replayFile(lang string, f field, params []field) bool {
 	return true
 }
 
-func (m *made) runsAlready(file string) bool {
-	_, ok := m.running[file]
-	return ok
-}
-
 // runMade runs what was written to a file.
 func (s *shell) runMade(lang string, f field, m madeFile, params []field) {
 	remember(s.budget, &s.made.running, f.text, s.place)
@@ -256,3 +239,369 @@ var zshFor = regexp.MustCompile(`\bfor\s+(\w+)\s*\(([^()]*)\)\s*(?:\{\s*)?([^;{}
 
 // globCode is the code in a qualifier of zsh: *(e:"rm x":).
 var globCode = regexp.MustCompile(`\([^()]*[eE+](['"{:|<\[])(.+?)['"}:|>\]]*\)`)
+
+// parseText reads text and walks it, and returns what it prints.
+func (s *shell) parseText(text string) stream {
+	if s.level > maxLevels || !s.budget.TakeBytes(parseCost) {
+		s.budget.over = true
+		return stream{open: true}
+	}
+	list, how := parseShell(s.budget, text)
+	switch {
+	case s.quiet:
+	case how == unparsable:
+		s.out.Unparsed = s.out.Unparsed || !s.budget.over // beyond the budget a person is asked
+	case how == unclosed:
+		s.out.Incomplete = true
+	}
+	s.level++
+	defer func() { s.level-- }()
+	if strings.Contains(strings.ReplaceAll(text, "$((", ""), "((") && how != unparsable {
+		// To a plain sh that is no arithmetic but two subshells.
+		if posix, err := parseAs(s.budget, syntax.LangPOSIX, text); err == nil {
+			f := s.fork()
+			f.quiet = true
+			f.runStatements(posix, stream{})
+		}
+	}
+	return s.runStatements(list, stream{})
+}
+
+// guessLine reads text that may be a command line: only what it touches counts,
+// never that it isn't one.
+func (s *shell) guessLine(text string) {
+	f := s.fork()
+	f.quiet = true
+	f.parseText(text)
+}
+
+// maxInner is how deep code inside of code is read.
+const maxInner = 4
+
+// readCode reads a program in another language, for what its literal texts say.
+// One in a shell's language is a command line.
+func (s *shell) readCode(f field, lang string) {
+	if isShell(lang) {
+		s.runCommandLine(f)
+		return
+	}
+	if f.unknown && isProgramming(lang) {
+		s.addOpaque("")
+	}
+	if lang == "redis" && f.fed && f.unknown {
+		s.addDoubt(DatabaseLoss) // whatever it is handed
+	}
+	lang = orElse(aliasLanguages[lang], lang)
+	if read, ok := lineReaders()[lang]; ok {
+		if !s.budget.TakeBytes(len(f.bare)) {
+			s.addUnread(UnreadBudget)
+			return
+		}
+		read(s, f.bare)
+		return
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(f.bare), " ")
+	if lang == "tcl" || scary[first] || strings.HasPrefix(first, "/") && scary[scaryName(first)] {
+		s.guessLine(f.bare) // a line that was given to the wrong program; Tcl's are much like a shell's
+	}
+	s.readInline(lang, f.bare, 0)
+}
+
+func (s *shell) readInline(lang, text string, depth int) {
+	switch lang {
+	case "sql":
+		s.addMatches(sqlReads, text)
+	case "c":
+		s.addMatches(incReads, text)
+	case "powershell":
+		if powerHive.MatchString(text) {
+			s.addDanger(RmSystem)
+		}
+		for _, m := range powerDeletes.FindAllStringSubmatch(text, 8) {
+			s.removeTarget(literalField(strings.Trim(m[1]+m[2], `"' `)), true)
+		}
+	}
+	s.findServices(text)
+	if depth > maxInner || !s.budget.TakeBytes(code.Cost(lang, text)) {
+		s.addUnread(UnreadBudget)
+		return
+	}
+	found := code.Read(lang, text)
+	s.made.codes++
+	if isEditor[lang] || namesScary(unmarked.Replace(text)) {
+		s.made.scripts++
+	}
+	if changesData(lang, text) {
+		s.addChange(DatabaseChange)
+	}
+	for _, p := range found.Paths {
+		s.touchCoded(p)
+	}
+	s.runCoded(lang, found.Commands, depth)
+	for _, u := range found.URLs {
+		if isFileURL(u) {
+			s.addAccess(literalField(u), Read)
+			continue
+		}
+		s.reachHost(u, true)
+		s.findMetadata(literalField(u))
+	}
+	for _, in := range found.Inner {
+		if isShell(in.Lang) {
+			s.guessLine(in.Text)
+		} else {
+			s.readInline(in.Lang, in.Text, depth+1)
+		}
+	}
+	s.addCoded(found)
+}
+
+// isEditor are the languages of editors, which give a command the text at hand.
+var isEditor = toSet("ed vim")
+
+// runCoded runs the commands that code starts.
+func (s *shell) runCoded(by string, list []code.Command, depth int) {
+	sends := s.made.sends
+	for _, c := range list {
+		g := s.enterFolder(literalField(c.Folder)).fork()
+		lang := orElse(c.Lang, "sh")
+		switch {
+		case len(c.Words) > 0:
+			g.runWords(literalFields(c.Words), stream{})
+		case isShell(lang):
+			g.guessLine(c.Line)
+		default:
+			g.readInline(lang, c.Line, depth+1)
+		}
+	}
+	if s.made.sends > sends && isEditor[by] {
+		s.addUnread(SecretSent)
+	}
+}
+
+// findServices records a metadata service that is a whole string of what goes to
+// hosts.
+func (s *shell) findServices(text string) {
+	services := s.readAside(func(g *shell) {
+		for _, w := range strings.FieldsFunc(text[:min(len(text), maxScanned)], isMark) {
+			g.findMetadata(literalField(w))
+		}
+	}).Hosts
+	if len(services) > 0 && netWords.MatchString(text) {
+		for _, h := range services {
+			s.addHost(h)
+		}
+	}
+}
+
+// maxScanned is how much of a program is looked through for addresses.
+const maxScanned = 4096
+
+func isMark(r rune) bool { return strings.ContainsRune(" \t\n\"'`(),;{}<>", r) }
+
+var (
+	incReads = regexp.MustCompile(`(?m)^\s*#\s*include(?:_next)?\s*["<]([~/][^">]+)`)
+	netWords = regexp.MustCompile(`(?i)\b(socket|create_connection|https?connection|connect|https?|net|inet|tcpsocket|fetch|` +
+		`axios|dial|urlopen|irm|iwr|` +
+		`invoke-restmethod|invoke-webrequest|client_socket|fsockopen)\b`)
+	powerDeletes = regexp.MustCompile(`(?i)\(\s*get-item\s+([^()]+)\)\s*\.\s*delete\(|\bdirectory\]::delete\(\s*["']([^"']+)`)
+	powerHive    = regexp.MustCompile(`(?i)\b(?:remove-item|ri|rm|del)\s+(?:-\w+\s+)*["']?` +
+		`(?:hklm|hkcu|hkcr):\\?(?:software|system|sam|security)?\\?["']?(?:\s|$)`)
+	sqlReads = regexp.MustCompile(`(?i)(?:\bread_(?:text|blob|csv|json|parquet)\w*\(|\bload_file\(|\binfile|\bfrom` +
+		`|\bpg_read_file\()\s*'([~/.][^']*)'`)
+	sqlChange = regexp.MustCompile(`(?i)\b(insert\s+into|replace\s+into|update\s+\S+\s+set|delete\s+from|(create|alter` +
+		`|drop)\s+(unique\s+)?(table|database|index|view|user|role|schema|extension|function|sequence|type)|truncate\s|grant\s.{1,200}\sto\s` +
+		`|revoke\s|copy\s+\S+\s+from\b)`)
+	mongoChange = regexp.MustCompile(`\.(insert|update|replace|delete|remove|drop|create|rename|bulkWrite|findOneAnd|findAndModify)\w*\s*\(`)
+)
+
+// changesData reports whether statements change what a database holds.
+func changesData(lang, text string) bool {
+	switch lang {
+	case "sql", "cypher":
+		return sqlChange.MatchString(text)
+	case "mongo":
+		return mongoChange.MatchString(text)
+	}
+	return false
+}
+
+// touchCoded records a file that code names, and what is lost with it.
+func (s *shell) touchCoded(p code.Path) {
+	f, access := literalField(p.Text), Access(p.Access)
+	f.glob = strings.ContainsAny(p.Text, "*?[")
+	s.addPath(f, Path{Access: access, Extent: Extent{Recursive: p.Tree, Names: p.Names}})
+	switch {
+	case p.Effect != "":
+		s.addTreeEffect(p.Effect, f)
+	case access.Has(Delete):
+		s.removeTarget(f, p.Tree)
+		if p.Tree && s.wipesProject(f) {
+			s.addDoubt(ProjectWipe)
+		}
+	}
+	if access.Has(Write) {
+		s.writeTarget("", f, access|Read)
+		if p.Effect == "" {
+			s.keepFile(f, codedStream, false)
+		}
+	}
+}
+
+// codedStream is what inline code prints or writes.
+var codedStream = stream{open: true, taint: taint{coded: true}}
+
+// addCoded records what code does beyond files.
+func (s *shell) addCoded(found code.Findings) {
+	for _, e := range found.Effects {
+		switch e {
+		case ForkBomb, KillAll:
+			s.addDanger(e)
+		default:
+			s.addDoubt(e)
+		}
+	}
+	leaks := found.Environment || slices.ContainsFunc(found.Paths, func(p code.Path) bool {
+		return p.Access == code.ToRead &&
+			holdsSecrets(p.Text)
+	})
+	if leaks && (found.Sends || len(found.URLs) > 0) || found.Environment && found.Network {
+		s.addUnread(SecretSent)
+	}
+	if leaks || found.Credential {
+		s.made.tells++
+	}
+	for _, p := range found.Paths {
+		if leaks && Access(p.Access).Has(Write) {
+			s.keepFile(literalField(p.Text), stream{taint: taint{leak: leak{secret: true}, coded: true}}, false)
+		}
+	}
+	if found.Unread {
+		s.addUnread(UnreadCode)
+	}
+}
+
+const (
+	// maxTries is how many of an unknown program's arguments are read as
+	// commands, and maxTrial how deep such guesses may nest.
+	maxTries = 6
+	maxTrial = 3
+)
+
+// tryCommands reads words as if the program ran them: from each word that names
+// a program on, and each that may be a command line. Only what can't be undone
+// counts; most programs run nothing.
+func (s *shell) tryCommands(name string, args []field) {
+	if s.trial >= maxTrial || isShell(name) || s.quiet && s.trial == 0 {
+		return // the last: text that may be another language's, whose words are no programs
+	}
+	left := maxTries
+	for i := 0; i < len(args) && left > 0; i++ {
+		f := args[i]
+		opt, val, joined := strings.Cut(f.text, "=")
+		switch {
+		case textOptions[f.text]:
+			i++
+		case textOptions[opt]:
+		case scary[scaryName(f.text)]:
+			if s.trySuffix(args[i:]) {
+				left--
+			}
+		case strings.ContainsAny(f.text, " \t\n"):
+			runs := i > 0 && programOptions[args[i-1].text]
+			if joined && len(opt) > 1 && opt[0] == '-' {
+				f.text, runs = val, runs || programOptions[opt]
+			}
+			if s.tryLine(f.text, runs) {
+				left--
+			}
+		}
+	}
+}
+
+// trySuffix tries words as a command.
+func (s *shell) trySuffix(words []field) bool {
+	if s.tried {
+		return false
+	}
+	if scaryName(words[0].text) == "mkfs" && !slices.ContainsFunc(words[1:], func(f field) bool { return strings.ContainsAny(f.text, `/\`) }) {
+		return false // a list of programs
+	}
+	s.try(func(f *shell) {
+		f.tried = true // what follows has been tried already
+		f.runWords(words, stream{})
+	})
+	return true
+}
+
+func (s *shell) tryWords(words []field) { s.try(func(f *shell) { f.runWords(words, stream{}) }) }
+
+// tryLine tries text as a command line. With runs it stands where programs take
+// one; otherwise a sentence is left alone.
+func (s *shell) tryLine(text string, runs bool) bool {
+	text = strings.TrimLeft(text, " \t\n!:|\\")
+	if !namesScary(text) || !runs && isSentence(text) {
+		return false
+	}
+	s.try(func(f *shell) {
+		f.tried = !runs
+		f.parseText(text)
+	})
+	return true
+}
+
+// tryCode reads text as code of whatever language: only what can't be undone
+// counts.
+func (s *shell) tryCode(f field) {
+	t := s.readAside(func(g *shell) {
+		g.quiet = true
+		g.trial++
+		g.readCode(f, "")
+	})
+	for _, code := range t.Dangers {
+		s.addDanger(code)
+	}
+	if len(t.Unread) > 0 {
+		s.addUnread(UnreadCode)
+	}
+}
+
+// try reads with a shell whose findings are thrown away but for its dangers.
+func (s *shell) try(read func(*shell)) {
+	t := s.readAside(func(f *shell) {
+		f.quiet = true
+		f.trial++
+		read(f)
+	})
+	for _, code := range t.Dangers {
+		s.addDanger(code)
+	}
+}
+
+// namesScary reports whether a scary program stands somewhere in text.
+func namesScary(text string) bool {
+	for text != "" {
+		i := strings.IndexAny(text, " \t\n;|&()`'\"$<>{}!\\=,")
+		if i < 0 {
+			return scary[scaryName(text)]
+		}
+		if i > 1 && scary[scaryName(text[:i])] {
+			return true
+		}
+		text = text[i+1:]
+	}
+	return false
+}
+
+// smallWords make a sentence.
+var smallWords = toSet("the is are was were will would should can could not never don't does what how why when please because instead")
+
+// isSentence reports whether text has the small words that no command has.
+func isSentence(text string) bool {
+	for w := range strings.FieldsSeq(text) {
+		if smallWords[strings.ToLower(strings.Trim(w, ".,:;!?"))] {
+			return true
+		}
+	}
+	return false
+}

@@ -132,31 +132,3 @@ func (j *xargsJob) runItems() {
 		s.runWords(words, stream{})
 	}
 }
-
-// substitute puts the items where replace stands, or at the end.
-func (s *shell) substitute(words []field, replace string, items []field) []field {
-	out, found := make([]field, 0, len(words)+len(items)), false
-	for _, w := range words {
-		switch {
-		case w.text == replace:
-			out, found = append(out, items...), true
-		case strings.Contains(w.text, replace) && len(items) > 0:
-			found = true
-			it := items[0]
-			if !s.budget.TakeBytes(len(w.text) + strings.Count(w.text, replace)*len(it.text)) {
-				return out
-			}
-			w.text = strings.ReplaceAll(w.text, replace, it.text)
-			w.bare = strings.ReplaceAll(w.bare, replace, it.bare)
-			w.unknown, w.fed = w.unknown || it.unknown, w.fed || it.fed
-			w.mix(it.taint)
-			out = append(out, w)
-		default:
-			out = append(out, w)
-		}
-	}
-	if !found {
-		out = append(out, items...)
-	}
-	return out
-}

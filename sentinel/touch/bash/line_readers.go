@@ -71,22 +71,6 @@ var (
 var aliasLanguages = map[string]string{"elisp": "lisp", "clojure": "lisp", "applescript": "osascript", "typescript": "js",
 	"gradle": "groovy"}
 
-// maxLines is how many lines of such a text are read.
-const maxLines = 256
-
-// eachLine calls read for the lines of a text, and asks where there are more
-// than are read.
-func (r *reporter) eachLine(text string, read func(line string)) {
-	n := 0
-	for line := range strings.Lines(text) {
-		if n++; n > maxLines {
-			r.addUnread(UnreadBudget)
-			return
-		}
-		read(strings.TrimSpace(line))
-	}
-}
-
 // bangs are how clients and editors say that a line is the shell's.
 var bangs = []string{"!", "shell ", ".shell ", ".sh ", ".system ", `\!`, "platform shell ", "shell-escape ", "system ", "r !", "w !",
 	"e !", "%!", "silent !", "~!"}
@@ -152,12 +136,6 @@ func readEncoded(s *shell, text string) {
 	s.readInline("powershell", string(utf16.Decode(units)), 1)
 }
 
-func (fv *fileView) addMatches(re *regexp.Regexp, text string) {
-	for _, m := range re.FindAllStringSubmatch(text, 16) {
-		fv.addAccess(literalField(m[1]), Read)
-	}
-}
-
 // readURLList reads a list of addresses, or a configuration of curl's.
 func readURLList(s *shell, text string) {
 	s.eachLine(text, func(line string) {
@@ -180,40 +158,4 @@ func readURLList(s *shell, text string) {
 			}
 		}
 	})
-}
-
-// sendListed records a file that a client is told to send.
-func (fv *fileView) sendListed(file string, all bool) {
-	f := literalField(file)
-	fv.addPath(f, Path{Access: Read, Exposure: Exposure{Sent: true}})
-	if fv.leaksFile(f, all) {
-		fv.addUnread(SecretSent)
-	}
-}
-
-// projectFiles are the files of a project in which a program finds what it
-// runs, and their language.
-var projectFiles = map[string][2]string{
-	"npm": {"json", "package.json"}, "yarn": {"json", "package.json"}, "pnpm": {"json", "package.json"}, "bun": {"json", "package.json"},
-	"just": {"recipe", "justfile Justfile"},
-	"task": {"recipe", "Taskfile.yml Taskfile.yaml"}, "rake": {"ruby", "Rakefile"}, "ninja": {"recipe", "build.ninja"}, "nox": {"python",
-		"noxfile.py"}, "tox": {"recipe", "tox.ini"}, "scons": {"python", "SConstruct"},
-	"foreman": {"recipe", "Procfile"}, "honcho": {"recipe", "Procfile"}, "gradle": {"groovy", "build.gradle build.gradle.kts"},
-	"ant": {"xml", "build.xml"}, "pre-commit": {"yaml", ".pre-commit-config.yaml"},
-	"cargo": {"recipe", "build.rs .cargo/config.toml"}, "make": {"make", "GNUmakefile makefile Makefile"}, "gmake": {"make",
-		"GNUmakefile makefile Makefile"},
-}
-
-// readProject reads the files of a project that the line itself has made.
-func (a *action) readProject() {
-	s := a.s
-	if len(s.made.files) == 0 {
-		return
-	}
-	p := projectFiles[a.name]
-	for file := range strings.FieldsSeq(p[1]) {
-		if m, ok := s.findMade(file); ok && m.known {
-			s.readCode(literalField(m.text), p[0])
-		}
-	}
 }

@@ -11,96 +11,6 @@ import (
 // maxBraces is how many groups one word may have, whose readings multiply.
 const maxBraces = 64
 
-type fragKind uint8
-
-const (
-	litFrag     fragKind = iota // unquoted: patterns count
-	quotedFrag                  // as it stands
-	splitFrag                   // unquoted value: blanks separate
-	unknownFrag                 // s is a stand-in
-	breakFrag                   // ends a field, also in quotes: "$@"
-)
-
-// frag is a piece of a word.
-type frag struct {
-	s    string
-	kind fragKind
-	bare string  // of an unknown one: what is known of it
-	proc *stream // what <( … ) prints
-	provenance
-	taint
-}
-
-// taint is what a text carries wherever it goes: into a word, a variable, a
-// pipe, a file.
-type taint struct {
-	leak
-	fetched bool   // is what an address gave
-	foreign bool   // comes from another machine, or decoded: its text can't be looked at
-	coded   bool   // is what inline code has made
-	minted  string // of a secret that a program made or opened: the hosts that it is for
-}
-
-// leak is what of a text must not leave the machine unseen.
-type leak struct {
-	secret bool // holds credentials or the environment
-	token  bool // holds a variable that is named after credentials
-	dump   bool // holds somebody's data as a whole
-}
-
-// noHost is what several secrets for several hosts are for.
-const noHost = "?"
-
-// mix adds what another text carries.
-func (t *taint) mix(o taint) {
-	if (t.secret || t.token) && (o.secret || o.token) && t.minted != o.minted {
-		t.minted = noHost
-	} else {
-		t.minted = orElse(t.minted, o.minted)
-	}
-	t.secret, t.token, t.dump = t.secret || o.secret, t.token || o.token, t.dump || o.dump
-	t.fetched, t.foreign, t.coded = t.fetched || o.fetched, t.foreign || o.foreign, t.coded || o.coded
-}
-
-// value is every value that a word or variable may have.
-type value []frags
-
-type frags []frag
-
-func literalValue(s string) value { return value{{{s: s, kind: quotedFrag}}} }
-
-func unknownValue(s string) value { return value{{{s: s, kind: unknownFrag}}} }
-
-func (f frags) text() string {
-	if len(f) == 1 {
-		return f[0].s
-	}
-	var b strings.Builder
-	for _, p := range f {
-		b.WriteString(p.s)
-	}
-	return b.String()
-}
-
-func (f frags) size() int {
-	n := 0
-	for _, p := range f {
-		n += len(p.s)
-	}
-	return n
-}
-
-func (v value) isUnknown() bool {
-	for _, f := range v {
-		for _, p := range f {
-			if p.kind == unknownFrag {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // expandWord returns the fields of a word, once for each value that it may have.
 func (s *shell) expandWord(w *syntax.Word) [][]field {
 	if lit, ok := isSimple(w); ok {
@@ -320,16 +230,6 @@ func (s *shell) useValue(v value, quoted bool) value {
 	return out
 }
 
-func substitutedValue(out stream) value {
-	if out.known {
-		return value{{{s: strings.TrimRight(out.text, "\n"), kind: quotedFrag, taint: out.taint}}}
-	}
-	if names := out.trees; len(names)+len(out.some) > 0 && len(names)+len(out.some) <= maxAlts {
-		return listedValue(out)
-	}
-	return value{{{s: "$()", kind: unknownFrag, provenance: provenance{fed: true}, taint: out.taint}}}
-}
-
 // unescapeLiteral reads the backslashes of a literal.
 func unescapeLiteral(t string, quoted bool) frags {
 	if strings.IndexByte(t, '\\') < 0 {
@@ -354,4 +254,126 @@ func unescapeLiteral(t string, quoted bool) frags {
 		out = append(out, frag{s: t[from:], kind: litFrag})
 	}
 	return out
+}
+
+// param returns the values of ${…}.
+func (s *shell) readParam(p *syntax.ParamExp) value {
+	unknown := value{{{s: "$", kind: unknownFrag}}}
+	if p.Param == nil {
+		s.walkInner(p)
+		return unknown
+	}
+	name := p.Param.Value
+	v := s.lookUpVariable(name)
+	if p.Short || p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Excl && !p.Length && p.Index == nil {
+		return v
+	}
+	if p.Index != nil {
+		s.walkInner(p.Index)
+		if p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Length && !p.Excl {
+			return readElement(p, v)
+		}
+	}
+	if p.Exp != nil && p.Exp.Op == syntax.OtherParamOps && p.Exp.Word != nil && p.Exp.Word.Lit() == "P" {
+		for _, f := range v[:min(len(v), 4)] {
+			s.guessLine(`true "` + f.text() + `"`)
+		}
+	}
+	if p.Exp != nil {
+		if w, ok := s.readAlternative(p, v); ok {
+			return w
+		}
+	}
+	if v.isUnknown() {
+		s.walkInner(p)
+		out := frag{s: "$" + name, kind: unknownFrag, taint: taint{leak: leak{token: p.Excl}}} // of any variable
+		for _, f := range slices.Concat(v...) {
+			out.mix(f.taint)
+		}
+		return value{{out}}
+	}
+	return s.computeParam(p, v)
+}
+
+// element is ${a[i]}: for @ and * all of them in one, otherwise any of them.
+func readElement(p *syntax.ParamExp, v value) value {
+	w, ok := p.Index.(*syntax.Word)
+	if !ok || w.Lit() != "@" && w.Lit() != "*" {
+		return v
+	}
+	var all frags
+	for i, f := range v {
+		if i > 0 {
+			all = append(all, frag{s: " ", kind: breakFrag})
+		}
+		all = append(all, f...)
+	}
+	return value{all}
+}
+
+// alternative is ${x:-word} and its kin.
+func (s *shell) readAlternative(p *syntax.ParamExp, v value) (value, bool) {
+	switch p.Exp.Op {
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		return s.readTexts(p.Exp.Word, false), true
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		if !v.isUnknown() && len(v) == 1 && v[0].text() != "" {
+			return v, true
+		}
+		w := s.readTexts(p.Exp.Word, false)
+		if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
+			s.setVariable(p.Param.Value, w)
+		}
+		return w, true
+	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		return markNeverEmpty(v), true
+	}
+	return nil, false
+}
+
+// compute lets the shell library work out ${x#y}, ${x:1:2}, ${x/a/b} for each
+// known value.
+func (s *shell) computeParam(p *syntax.ParamExp, v value) value {
+	var out value
+	if p.Param.Value == "HOME" && len(v) == 1 { // any user's: ${HOME%/*}
+		v = append(v[:1:1], frags{{s: "/home/user", kind: quotedFrag}})
+	}
+	longest := s.measureReplacement(p)
+	for _, f := range v {
+		if (f.size()+1)*longest > maxBytes { // each place may be replaced
+			return unknownValue("$" + p.Param.Value)
+		}
+		env := expand.FuncEnviron(func(name string) string {
+			if name == p.Param.Value {
+				return f.text()
+			}
+			if w := s.lookUpVariable(name); len(w) > 0 && !w.isUnknown() {
+				return w[0].text()
+			}
+			return ""
+		})
+		word := &syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: []syntax.WordPart{p}}}}
+		t, err := expand.Literal(&expand.Config{Env: env}, word)
+		if err != nil || !s.budget.TakeBytes(len(t)+len(f.text())) {
+			return value{{{s: "$" + p.Param.Value, kind: unknownFrag}}}
+		}
+		if p.Repl != nil {
+			t = strings.ReplaceAll(t, `\/`, "/") // the replacement's own escapes
+		}
+		out = append(out, frags{{s: t, kind: quotedFrag}})
+	}
+	return out
+}
+
+// measureReplacement returns how many bytes may stand in place of each match of
+// ${x/a/b}.
+func (s *shell) measureReplacement(p *syntax.ParamExp) int {
+	if p.Repl == nil || p.Repl.With == nil {
+		return 1
+	}
+	longest := 1
+	for _, f := range s.readTexts(p.Repl.With, true) {
+		longest = max(longest, f.size())
+	}
+	return longest
 }

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/vedette-dev/vedette/sentinel/touch/host"
 	"github.com/vedette-dev/vedette/sentinel/touch/programs"
@@ -70,50 +69,6 @@ func holdsPassword(rest string) bool {
 	return two && password != "" || len(user) >= 16 || strings.HasPrefix(user, "ghp_") || strings.HasPrefix(user, "$")
 }
 
-// reachHost records the host in a URL or, with bare, in user@host:path.
-func (r *reporter) reachHost(text string, bare bool) {
-	if r.quiet {
-		return
-	}
-	found := r.addURL(text, false)
-	for _, h := range host.ListInnerHosts(text) {
-		r.addHost(Host{Name: h.Name, Zone: h.Zone, Inside: true})
-	}
-	if found || !bare || isNumber(text) && len(text) < 8 { // a port, a number of seconds
-		return
-	}
-	if i := strings.LastIndexByte(text, '@'); i >= 0 {
-		text = text[i+1:]
-	}
-	if !strings.HasPrefix(text, "[") && strings.Count(text, ":") < 2 {
-		text, _, _ = strings.Cut(text, ":")
-	}
-	r.addURL(text, true)
-}
-
-func (r *reporter) addURL(text string, bare bool) (found bool) {
-	for _, h := range host.ListURLHosts(text, bare) {
-		r.addHost(Host{Name: h.Name, Zone: h.Zone})
-		found = true
-	}
-	return found
-}
-
-// findMetadata records a metadata service wherever it stands among a client's
-// arguments: behind --resolve, as a proxy, in a header.
-func (r *reporter) findMetadata(f field) {
-	if len(f.text) > 1024 || r.quiet || strings.IndexByte(f.text, '.') < 0 && strings.IndexFunc(f.text, unicode.IsDigit) < 0 {
-		return
-	}
-	for _, w := range strings.FieldsFunc(f.text, func(r rune) bool { return strings.ContainsRune(":/,@ =?&[]", r) }) {
-		if strings.Contains(w, ".") || len(w) == 10 && isNumber(w) {
-			if name, z := host.ParseHost(w); z == host.Metadata {
-				r.addHost(Host{Name: name, Zone: z})
-			}
-		}
-	}
-}
-
 // findInside is the index of the first word of a command inside of this one.
 func (a *action) findInside() int {
 	first := len(a.args)
@@ -168,13 +123,6 @@ var fetchers = toSet("curl wget http https xh aria2c")
 // opensDump reports whether a program reads a dump that the line has made.
 func (a *action) opensDump() bool {
 	return a.use.Input == programs.Shown && slices.ContainsFunc(a.listFiles(Read), a.s.isDump)
-}
-
-// isDump reports whether a file is somebody's data as a whole, which the line
-// has put there.
-func (fv *fileView) isDump(f field) bool {
-	m, ok := fv.findMade(f.text)
-	return ok && m.dump
 }
 
 // isOwnToken reports whether a client logs in with what was made for the host
@@ -306,26 +254,3 @@ func (a *action) trackRemote() {
 		}
 	}
 }
-
-// emptiesFiles reports whether a program that edits files in place leaves
-// nothing in them.
-func (a *action) emptiesFiles() bool {
-	i := slices.IndexFunc(a.use.Parts, func(p programs.Part) bool { return p.Role == programs.Code })
-	if i < 0 {
-		return false
-	}
-	text, quiet := strings.TrimSpace(a.field(&a.use.Parts[i]).text), hasFlag(a.args, "n", "quiet", "silent")
-	switch {
-	case strings.HasSuffix(a.name, "sed"):
-		return deletesLines.MatchString(text) || quiet && text == ""
-	case strings.HasSuffix(a.name, "awk"):
-		return keepsNoLine.MatchString(text)
-	}
-	return quiet && keepsNoLine.MatchString(text) || quiet && text == "1"
-}
-
-// The programs of editors that keep no line.
-var (
-	deletesLines = regexp.MustCompile(`^(?:[01],\$|/\.?\*?/)?\s*d;?$`)
-	keepsNoLine  = regexp.MustCompile(`^(?:0|\{?\s*(?:next)?;?\s*\}?);?$`)
-)

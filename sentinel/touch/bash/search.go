@@ -3,8 +3,6 @@ package bash
 import (
 	"slices"
 	"strings"
-
-	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
 // search is what find is told: where it starts, what narrows it, and what it does
@@ -207,62 +205,6 @@ func (f *search) runFound(r field, words []field) {
 		found = words
 	}
 	f.s.runWords(found, stream{})
-}
-
-// locates are the programs that look a name up in the whole system, greps those
-// that search through files.
-var (
-	locates = toSet("locate plocate mlocate slocate mdfind")
-	greps   = toSet("grep egrep fgrep rg ag ack")
-)
-
-// addLookedUp records the names that a search through the system or through
-// files is narrowed to.
-func (a *action) addLookedUp() {
-	s := a.s
-	switch {
-	case locates[a.name]:
-		for _, o := range listOperands(a.args, "dln") {
-			s.addBelow(literalField("/"), globOf(o.text), true)
-		}
-	case greps[a.name]:
-		a.addIncluded()
-	}
-}
-
-func (a *action) addIncluded() {
-	roots := []field{literalField(".")}
-	if ops := listOperands(a.args, "ABCmdgtTe"); len(ops) > 1 {
-		roots = ops[1:]
-	}
-	for i, word := range a.args {
-		opt, val, joined := strings.Cut(word.text, "=")
-		switch {
-		case opt == "--include" || opt == "--glob" || opt == "--iglob":
-		case a.name == "rg" && strings.HasPrefix(word.text, "-g"):
-			val, joined = word.text[2:], len(word.text) > 2
-		default:
-			continue
-		}
-		if !joined && i+1 < len(a.args) {
-			val = a.args[i+1].text
-		}
-		for _, r := range roots {
-			if !strings.HasPrefix(val, "!") {
-				a.s.addBelow(r, val, false)
-			}
-		}
-	}
-}
-
-// addBelow records the files of a name, or a path's end, that may lie anywhere
-// below root: "/**/" stands for the folders between.
-func (fv *fileView) addBelow(root field, pattern string, names bool) {
-	if len(pattern) > 256 || root.unknown || matchesAll(pattern) {
-		return
-	}
-	text := strings.TrimRight(root.text, "/") + "/**/" + pattern
-	fv.addPath(field{text: text, bare: text, glob: true, provenance: provenance{home: root.home || path.NamesHome(root.text)}}, Path{Access: Read, Extent: Extent{Names: names}})
 }
 
 // globOf is a pattern close to a regular expression, which may match anywhere.
