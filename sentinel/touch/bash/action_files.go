@@ -33,8 +33,9 @@ func (a *action) touchFile(p programs.Part, f field) {
 	}
 	leaks := p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree))
 	stored := leaks && !holdsSecrets(f.text) && isStore[a.name] // a person decides whether a home is kept there
-	s.addPath(f, Path{Access: access, Extent: Extent{Recursive: p.Tree, Names: p.Names}, Exposure: Exposure{Sent: p.Sent && !stored, Client: p.Client && !accountFile.MatchString(f.text)}})
-	if leaks || p.Sent && a.use.Network && a.leavesAlone() && s.isDump(f) {
+	s.addPath(f, Path{Access: access, Extent: Extent{Recursive: p.Tree, Names: p.Names},
+		Exposure: Exposure{Sent: p.Sent && !stored, Client: p.Client && !accountFile.MatchString(f.text)}})
+	if leaks || p.Sent && a.use.Network && a.leavesAlone() && s.isDumpFile(f) {
 		s.addUnread(SecretSent)
 	}
 	if access == Read && !p.Client && !p.Names {
@@ -88,7 +89,7 @@ func (a *action) judgeFile(p programs.Part, f field) {
 		a.moveTree(f)
 	case RmRoot, RmHome, RmSystem, "rsync_delete", "only_core":
 		if k, _ := s.findTree(f.text); k != path.NoTree {
-			s.addDanger(removalOf(k))
+			s.addDanger(removalCode(k))
 		}
 	case DeviceWrite:
 		s.writeDevice(f)
@@ -118,7 +119,7 @@ func (a *action) changeMode(p programs.Part, f field) {
 			a.name == "chcon" && p.Tree {
 			s.addDanger(ChmodTree)
 		}
-	case opensAll(mode) && (p.Tree || entries || k != path.HomeTree), p.Tree && closesOwner(mode),
+	case opensToAll(mode) && (p.Tree || entries || k != path.HomeTree), p.Tree && closesOwner(mode),
 		k != path.HomeTree && (p.Tree || mode != "" && strings.Trim(mode, "0") == ""):
 		s.addDanger(ChmodTree)
 	}
@@ -141,7 +142,7 @@ func (a *action) moveTree(f field) {
 	gone := false
 	for _, p := range a.use.Parts {
 		if p.Role == programs.File && Access(p.Access) == Write {
-			gone = slices.Contains(s.resolvePath(a.field(&p).text), "/dev/null")
+			gone = slices.Contains(s.resolvePath(a.fieldOf(&p).text), "/dev/null")
 		}
 	}
 	k, entries := s.findTree(f.text)
@@ -153,19 +154,19 @@ func (a *action) moveTree(f field) {
 	}
 }
 
-// readLists reads the lists that a program is given by an option: an archiver's
+// readGivenLists reads the lists that a program is given by an option: an archiver's
 // of files, a client's of addresses.
-func (a *action) readLists() {
+func (a *action) readGivenLists() {
 	for i := range a.use.Parts {
 		p := &a.use.Parts[i]
 		if p.Role != programs.File || p.Option == "" {
 			continue
 		}
-		f := a.field(p)
-		if f.proc == nil && len(a.s.made.files) == 0 && !isStandard(f.text) {
+		f := a.fieldOf(p)
+		if f.proc == nil && len(a.s.made.files) == 0 && !isStandardInput(f.text) {
 			continue
 		}
-		in := a.s.readFile(f, a.in)
+		in := a.s.readFileStream(f, a.in)
 		switch p.Option {
 		case "-T", "--files-from":
 			b := *a
@@ -203,18 +204,18 @@ func (a *action) trackFiles() {
 	s := a.s
 	if a.use.Dumps {
 		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, stream{taint: taint{leak: leak{dump: true}, foreign: true}}, false)
+			s.rememberFile(f, stream{taint: taint{leak: leak{dump: true}, foreign: true}}, false)
 		}
 	}
 	row, _, _ := strings.Cut(a.use.Row, " ")
 	if !a.use.Network && a.readsSecret() {
 		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, stream{taint: taint{leak: leak{secret: true}}}, false)
+			s.rememberFile(f, stream{taint: taint{leak: leak{secret: true}}}, false)
 		}
 	}
 	if s.made.scripts > a.before.scripts {
 		for _, f := range a.listFiles(Read | Write) {
-			s.keepFile(f, codedStream, false)
+			s.rememberFile(f, codedStream, false)
 		}
 	}
 	switch orElse(row, a.name) {
@@ -228,7 +229,7 @@ func (a *action) trackFiles() {
 		}
 	case "tee", "sponge":
 		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, a.in, hasFlag(a.args, "a", "append"))
+			s.rememberFile(f, a.in, hasFlag(a.args, "a", "append"))
 		}
 	case "curl", "wget", "aria2c":
 		a.trackDownload()
@@ -250,13 +251,13 @@ func (a *action) trackMounts() {
 	case "mknod":
 		if ops := listOperands(a.args, "mZ"); len(ops) > 1 && ops[1].text != "p" {
 			s.made.remapped = append(s.made.remapped, "")
-			s.linkPath(literalField("/dev/sda"), ops[0].text, true)
+			s.linkPathTo(literalField("/dev/sda"), ops[0].text, true)
 		}
 	case "mount", "bindfs", "mklink":
 		if text := joinTexts(a.args); a.name != "mount" || remaps.MatchString(text) {
 			s.made.remapped = append(s.made.remapped, text[strings.LastIndexByte(text, ' ')+1:])
 			if ops := listOperands(a.args, "ot"); len(ops) > 1 {
-				s.linkPath(ops[0], ops[1].text, true)
+				s.linkPathTo(ops[0], ops[1].text, true)
 			}
 		}
 	case "umount", "unmount", "fusermount":
@@ -270,7 +271,7 @@ var remaps = regexp.MustCompile(`bind|upperdir=|(?:^| )(?:-\w*[BRM]|--move)`)
 // readsSecret reports whether a file that an action reads must not leave unseen.
 func (a *action) readsSecret() bool {
 	for i := range a.use.Parts {
-		if p := &a.use.Parts[i]; p.Role == programs.File && Access(p.Access).Has(Read) && a.s.leaksFile(a.field(p), false) {
+		if p := &a.use.Parts[i]; p.Role == programs.File && Access(p.Access).Has(Read) && a.s.leaksFile(a.fieldOf(p), false) {
 			return true
 		}
 	}
@@ -282,7 +283,7 @@ func (a *action) listFiles(access Access) []field {
 	var out []field
 	for _, p := range a.use.Parts {
 		if p.Role == programs.File && Access(p.Access).Has(access) {
-			out = append(out, a.field(&p))
+			out = append(out, a.fieldOf(&p))
 		}
 	}
 	return out
@@ -294,12 +295,12 @@ func (a *action) trackDownload() {
 	s := a.s
 	dir := "."
 	for _, p := range a.use.Parts {
-		f := a.field(&p)
+		f := a.fieldOf(&p)
 		switch {
 		case p.Role == programs.Folder || p.Option == "-P" || p.Option == "--directory-prefix" || p.Option == "--output-dir":
 			dir = f.text
 		case p.Role == programs.File && Access(p.Access).Has(Write):
-			s.keepFile(f, fetchedStream, false)
+			s.rememberFile(f, fetchedStream, false)
 		}
 	}
 	if a.name == "curl" && !hasFlag(a.args, "OJ", "remote-name") {
@@ -311,9 +312,9 @@ func (a *action) trackDownload() {
 		}
 		base, _, _ := strings.Cut(f.text, "?")
 		to := literalField(strings.TrimSuffix(dir, "/") + "/" + paths.Base(base))
-		s.keepFile(to, fetchedStream, false)
+		s.rememberFile(to, fetchedStream, false)
 		if base = paths.Base(base); strings.HasPrefix(base, ".") || base == "authorized_keys" {
-			s.overwrite(to)
+			s.overwriteFile(to)
 		}
 	}
 }
@@ -332,7 +333,7 @@ func (a *action) trackCopies() {
 		return
 	}
 	if len(from) == 0 && !ln {
-		s.keepFile(to[0], a.in, false)
+		s.rememberFile(to[0], a.in, false)
 	}
 	for _, f := range from {
 		if f.text == "/dev/null" && !ln {
@@ -356,7 +357,7 @@ var compilers = toSet("gcc g++ cc c++ clang clang++ tcc rustc ghc javac kotlinc 
 func (a *action) readSources(lang string) {
 	s := a.s
 	for _, f := range a.args {
-		if in := s.readFile(f, a.in); in.known {
+		if in := s.readFileStream(f, a.in); in.known {
 			s.readCode(literalField(in.text), lang)
 		}
 	}
@@ -369,7 +370,7 @@ func (a *action) emptiesFiles() bool {
 	if i < 0 {
 		return false
 	}
-	text, quiet := strings.TrimSpace(a.field(&a.use.Parts[i]).text), hasFlag(a.args, "n", "quiet", "silent")
+	text, quiet := strings.TrimSpace(a.fieldOf(&a.use.Parts[i]).text), hasFlag(a.args, "n", "quiet", "silent")
 	switch {
 	case strings.HasSuffix(a.name, "sed"):
 		return deletesLines.MatchString(text) || quiet && text == ""
@@ -406,7 +407,7 @@ func (a *action) readProject() {
 	}
 	p := projectFiles[a.name]
 	for file := range strings.FieldsSeq(p[1]) {
-		if m, ok := s.findMade(file); ok && m.known {
+		if m, ok := s.findMadeFile(file); ok && m.known {
 			s.readCode(literalField(m.text), p[0])
 		}
 	}
@@ -426,7 +427,7 @@ func (a *action) addLookedUp() {
 	switch {
 	case locates[a.name]:
 		for _, o := range listOperands(a.args, "dln") {
-			s.addBelow(literalField("/"), globOf(o.text), true)
+			s.addPathBelow(literalField("/"), globOfRegexp(o.text), true)
 		}
 	case greps[a.name]:
 		a.addIncluded()
@@ -452,7 +453,7 @@ func (a *action) addIncluded() {
 		}
 		for _, r := range roots {
 			if !strings.HasPrefix(val, "!") {
-				a.s.addBelow(r, val, false)
+				a.s.addPathBelow(r, val, false)
 			}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
 
-// reach records the host that a part names.
-func (a *action) reach(p programs.Part, f field) {
+// reachPartHost records the host that a part names.
+func (a *action) reachPartHost(p programs.Part, f field) {
 	if f.secret || f.token {
 		a.s.addUnread(SecretSent)
 	}
@@ -29,7 +29,7 @@ func (a *action) reach(p programs.Part, f field) {
 		a.s.addAccess(f, Read)
 		return
 	}
-	if text := cutForward(f.text); text != "" {
+	if text := cutForwardHost(f.text); text != "" {
 		a.s.reachHost(text, true)
 	}
 	if !a.use.Network { // reportSecrets looks at all words of the others
@@ -44,8 +44,8 @@ var (
 	noHostName   = regexp.MustCompile(`^[A-Z0-9-]*(?:LISTEN|UNIX|EXEC|FILE|OPEN)`)
 )
 
-// cutForward returns the host in such a form, empty where there is none.
-func cutForward(text string) string {
+// cutForwardHost returns the host in such a form, empty where there is none.
+func cutForwardHost(text string) string {
 	if m := socatAddress.FindStringSubmatch(text); m != nil {
 		if noHostName.MatchString(text) && !strings.HasPrefix(text, "OPENSSL:") {
 			return ""
@@ -122,7 +122,7 @@ var fetchers = toSet("curl wget http https xh aria2c")
 
 // opensDump reports whether a program reads a dump that the line has made.
 func (a *action) opensDump() bool {
-	return a.use.Input == programs.Shown && slices.ContainsFunc(a.listFiles(Read), a.s.isDump)
+	return a.use.Input == programs.Shown && slices.ContainsFunc(a.listFiles(Read), a.s.isDumpFile)
 }
 
 // isOwnToken reports whether a client logs in with what was made for the host
@@ -167,7 +167,7 @@ func (a *action) countTargets(f field) (all, strays int) {
 		if p.Role != programs.URL && p.Role != programs.Host {
 			continue
 		}
-		text := a.field(&p).text
+		text := a.fieldOf(&p).text
 		name, local := readHostName(text), func(h host.Host) bool { return h.Zone == host.Loopback }
 		all++
 		if !f.secret && (strings.HasPrefix(text, "$") || slices.ContainsFunc(host.ListURLHosts(text, true), local)) {
@@ -209,7 +209,7 @@ func (a *action) asksForToken(f field) bool {
 		if p.Role != programs.URL {
 			continue
 		}
-		text := a.field(&p).text
+		text := a.fieldOf(&p).text
 		if readHostName(text) == "" || !loginAddress.MatchString(text) {
 			return false
 		}

@@ -6,11 +6,9 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
 
-func (s *shell) runCall(ce *syntax.CallExpr, in stream) stream {
+func (s *shell) runCallExpr(ce *syntax.CallExpr, in stream) stream {
 	for _, a := range ce.Assigns {
 		s.assignVariable(a)
 	}
@@ -29,11 +27,11 @@ func (s *shell) runCall(ce *syntax.CallExpr, in stream) stream {
 	rest := make([]field, 0, len(ce.Args))
 	first := s.expandWord(ce.Args[0])
 	for _, w := range ce.Args[1:] {
-		if lit, ok := isSimple(w); ok {
+		if lit, ok := isSimpleWord(w); ok {
 			rest = append(rest, literalField(lit))
 			continue
 		}
-		rest = append(rest, flatten(s.expandWord(w))...)
+		rest = append(rest, flattenFields(s.expandWord(w))...)
 	}
 	out := stream{open: true}
 	for i, f := range first {
@@ -51,7 +49,7 @@ func (s *shell) runCall(ce *syntax.CallExpr, in stream) stream {
 // isPlain reports whether words have nothing to expand: most commands.
 func isPlain(list []*syntax.Word) bool {
 	for _, w := range list {
-		if _, ok := isSimple(w); !ok {
+		if _, ok := isSimpleWord(w); !ok {
 			return false
 		}
 	}
@@ -111,7 +109,7 @@ func (s *shell) runWords(argv []field, in stream) stream {
 	}
 	switch name {
 	case "xargs", "parallel":
-		newXargsJob(s, name, args, in).runItems()
+		newXargsJob(s, name, args, in).runEachItem()
 		return stream{open: true}
 	case "find", "fd", "fdfind":
 		return newSearch(s, name, args).run()
@@ -136,29 +134,6 @@ func (s *shell) runProgram(name string, argv []field, in stream) stream {
 		}
 	}
 	return a.run()
-}
-
-// startCommand makes a as new, each field of it, but for its use, which is put into
-// it next.
-func (a *action) startCommand(s *shell, name string, argv []field, in stream) {
-	a.s, a.at, a.name, a.argv, a.args = s, s, name, argv, argv[1:]
-	a.in, a.out, a.before = in, stream{open: true}, s.made.counts
-	a.ran, a.kept, a.counted = 0, nil, nil
-}
-
-// room is what acting on one command needs. Commands that follow each other share
-// one, those inside of others have their own.
-type room struct {
-	action
-	reader programs.Reader
-	words  []programs.Word
-}
-
-func listWords(words []programs.Word, args []field) []programs.Word {
-	for _, f := range args {
-		words = append(words, programs.Word{Text: f.text, Known: !f.unknown && f.proc == nil})
-	}
-	return words
 }
 
 // windowsPrograms are Windows' own, whose words a backslash before a blank joins
@@ -223,7 +198,7 @@ func isPlainName(text string) bool {
 var shells = toSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93 pdksh yash osh oksh loksh mrsh nu elvish execline " +
 	"source .")
 
-func isShell(name string) bool { return shells[name] }
+func isShellName(name string) bool { return shells[name] }
 
 // destroyers are the programs that a pattern in a command's name is tried
 // against.
@@ -239,7 +214,7 @@ func (s *shell) guessRemoval(f field, args []field) {
 			s.tryWords(append(literalFields([]string{n}), args...))
 		}
 	}
-	if slices.ContainsFunc(args, s.isCore) {
+	if slices.ContainsFunc(args, s.namesCoreTree) {
 		s.addUnread(UnreadProgram)
 	}
 }
@@ -284,14 +259,14 @@ const ownName = "vedette"
 // they lift pauses and erase or open what is sealed. The rest of it only reads
 // configurations and cases, and is free.
 func (s *shell) findOperator(f field, name string, args []field) {
-	if (name == ownName || s.isSelf(f, name)) && isOperators(args) {
+	if (name == ownName || s.isOwnProgram(f, name)) && isOperators(args) {
 		s.addDanger(Operator)
 	}
 }
 
-// isSelf reports whether a command is the running program, by its name or by
+// isOwnProgram reports whether a command is the running program, by its name or by
 // where the word leads.
-func (s *shell) isSelf(f field, name string) bool {
+func (s *shell) isOwnProgram(f field, name string) bool {
 	self := s.env.Program
 	if self == "" {
 		return false
@@ -318,7 +293,7 @@ func isOperators(args []field) bool {
 		if !a.unknown && len(a.text) > 1 && a.text[0] == '-' {
 			continue
 		}
-		if isOperator(a, args[i+1:]) {
+		if isOperatorWord(a, args[i+1:]) {
 			return true
 		}
 		if i == 0 || args[i-1].text == "--" || !strings.HasPrefix(args[i-1].text, "-") || strings.Contains(args[i-1].text, "=") {
@@ -328,8 +303,8 @@ func isOperators(args []field) bool {
 	return false
 }
 
-// isOperator reports whether one word, with what follows, is such a command.
-func isOperator(command field, rest []field) bool {
+// isOperatorWord reports whether one word, with what follows, is such a command.
+func isOperatorWord(command field, rest []field) bool {
 	if command.unknown || command.glob {
 		return true
 	}
@@ -369,7 +344,7 @@ func (s *shell) bindVariable(name string, v value) {
 		return
 	}
 	lib := name == "LD_PRELOAD" || name == "LD_AUDIT" || name == "DYLD_INSERT_LIBRARIES"
-	if cacheVars[name] && s.isCore(toField(v[0])) {
+	if cacheVars[name] && s.namesCoreTree(fieldOfFrags(v[0])) {
 		s.addUnread(UnreadTarget)
 	}
 	if proxies[name] {
@@ -387,12 +362,12 @@ func (s *shell) bindVariable(name string, v value) {
 		return
 	}
 	for _, fr := range v[:min(len(v), 4)] {
-		s.bindField(name, toField(fr), lib)
+		s.bindRunnerField(name, fieldOfFrags(fr), lib)
 	}
 }
 
-// substitute puts the items where replace stands, or at the end.
-func (s *shell) substitute(words []field, replace string, items []field) []field {
+// substituteItems puts the items where replace stands, or at the end.
+func (s *shell) substituteItems(words []field, replace string, items []field) []field {
 	out, found := make([]field, 0, len(words)+len(items)), false
 	for _, w := range words {
 		switch {
@@ -437,9 +412,9 @@ func (s *shell) runBuiltin(first field, name string, args []field, in stream) (s
 			s.runScript("source", ops[0], in, ops[1:])
 		}
 	case "read":
-		s.readNames(args, in)
+		s.readIntoNames(args, in)
 	case "mapfile", "readarray":
-		s.readLines(args, in)
+		s.readIntoArray(args, in)
 		return done, false
 	case "printf":
 		if len(args) < 2 || args[0].text != "-v" {
@@ -456,7 +431,7 @@ func (s *shell) runBuiltin(first field, name string, args []field, in stream) (s
 		}
 		return stream{open: true}, len(rest) == 0
 	default:
-		return done, s.runKeeping(name, args)
+		return done, s.runKeepingBuiltin(name, args)
 	}
 	return done, true
 }
@@ -464,9 +439,9 @@ func (s *shell) runBuiltin(first field, name string, args []field, in stream) (s
 // changesShell are the builtins that change the shell they run in.
 var changesShell = toSet("cd pushd chdir eval source . read mapfile readarray printf shift set alias unset")
 
-// runKeeping runs the builtins that keep words for later; it reports whether
+// runKeepingBuiltin runs the builtins that keep words for later; it reports whether
 // there is no more to be said of them.
-func (s *shell) runKeeping(name string, args []field) bool {
+func (s *shell) runKeepingBuiltin(name string, args []field) bool {
 	switch name {
 	case "set":
 		s.setPositionals(args)
@@ -509,7 +484,7 @@ func (s *shell) changeFolder(args []field) {
 	if !ops[0].unknown {
 		s.addPath(ops[0], Path{Access: Read, Extent: Extent{Names: true}})
 	}
-	s.setVariable("PWD", s.nameFolder(ops[0]))
+	s.setVariable("PWD", s.valueOfFolder(ops[0]))
 }
 
 // enterFolder is the shell as if it had changed to a folder.
@@ -517,7 +492,7 @@ func (s *shell) enterFolder(dir field) *shell {
 	if dir.text == "" {
 		return s
 	}
-	v := s.nameFolder(dir)
+	v := s.valueOfFolder(dir)
 	f := s.fork()
 	f.unsure = 0
 	setKey(&f.ownNames().vars, "PWD", v)
@@ -581,9 +556,9 @@ func (s *shell) readQuotedSubscript(w *syntax.Word) {
 	}
 }
 
-// readNames is "read a b": the first line of what it is fed, split at IFS, or all
+// readIntoNames is "read a b": the first line of what it is fed, split at IFS, or all
 // words of it in one array.
-func (s *shell) readNames(args []field, in stream) {
+func (s *shell) readIntoNames(args []field, in stream) {
 	s.made.opens++
 	names := listOperands(args, "dDiknNptu")
 	if len(names) == 0 {
@@ -598,12 +573,12 @@ func (s *shell) readNames(args []field, in stream) {
 		case hasFlag(args, "a"):
 			for v = nil; line != "" && len(v) < maxAlts; {
 				var word string
-				word, line = s.cutWord(line)
+				word, line = s.cutAtSeparator(line)
 				v = append(v, frags{{s: word, kind: quotedFrag}})
 			}
 		case i < len(names)-1:
 			var word string
-			word, line = s.cutWord(line)
+			word, line = s.cutAtSeparator(line)
 			v = literalValue(word)
 		default:
 			v = literalValue(strings.TrimSpace(line))
@@ -612,7 +587,7 @@ func (s *shell) readNames(args []field, in stream) {
 	}
 }
 
-func (s *shell) readLines(args []field, in stream) {
+func (s *shell) readIntoArray(args []field, in stream) {
 	s.made.opens++
 	name := "MAPFILE"
 	if ops := listOperands(args, "dnOsuCc"); len(ops) > 0 {
@@ -653,7 +628,7 @@ func (s *shell) assignVariable(a *syntax.Assign) {
 	}
 	name := a.Name.Value
 	if a.Index != nil { // x[$(cmd)]=1
-		s.walkInner(a.Index)
+		s.walkSubstitutions(a.Index)
 	}
 	v := s.readAssigned(a)
 	if a.Append {
@@ -680,14 +655,14 @@ func (s *shell) assignVariable(a *syntax.Assign) {
 
 func (s *shell) readAssigned(a *syntax.Assign) value {
 	if a.Array == nil {
-		return s.readTexts(a.Value, false)
+		return s.expandUnsplit(a.Value, false)
 	}
 	// An array is kept as the values that its elements have: used as a
 	// whole, all of them are fields.
 	var v value
 	for _, e := range a.Array.Elems {
 		if e.Value != nil {
-			for _, f := range flatten(s.expandWord(e.Value)) {
+			for _, f := range flattenFields(s.expandWord(e.Value)) {
 				v = append(v, f.toFrags())
 			}
 		}
@@ -713,7 +688,7 @@ var proxies = toSet("http_proxy https_proxy all_proxy ftp_proxy HTTP_PROXY HTTPS
 var startFiles = map[string]string{"BASH_ENV": "bash", "ENV": "sh", "PYTHONSTARTUP": "python", "RUBYOPT": "ruby", "PERL5OPT": "perl",
 	"NODE_OPTIONS": "node", "JAVA_TOOL_OPTIONS": "java", "_JAVA_OPTIONS": "java"}
 
-func (s *shell) bindField(name string, f field, lib bool) {
+func (s *shell) bindRunnerField(name string, f field, lib bool) {
 	switch {
 	case lib:
 		s.loadLibraries(f)
@@ -731,7 +706,7 @@ func (s *shell) bindField(name string, f field, lib bool) {
 		f = f.withText(cmd)
 	}
 	if !strings.Contains(f.text, " ") {
-		s.loadPassed(f)
+		s.doubtPassedProgram(f)
 	}
 	s.runHook(f)
 }

@@ -35,7 +35,7 @@ func (fv *fileView) removeTarget(f field, all bool) {
 		k = w
 	}
 	if k != path.NoTree && (all || f.tree || entries && k != path.RootTree) {
-		fv.addDanger(removalOf(k))
+		fv.addDanger(removalCode(k))
 		return
 	}
 	if len(fv.made.remapped) > 0 {
@@ -44,12 +44,12 @@ func (fv *fileView) removeTarget(f field, all bool) {
 	if all && slices.ContainsFunc(fv.resolvePath(f.text), func(p string) bool { return backups[strings.TrimSuffix(p, "/*")] }) {
 		fv.addDoubt(BackupLoss)
 	}
-	if !f.unknown || !all || !isUnsure(f) {
-		fv.doubtFed(f)
+	if !f.unknown || !all || !isUnsureTarget(f) {
+		fv.doubtFedTarget(f)
 	}
 	switch {
 	case !f.unknown || !all:
-	case isUnsure(f):
+	case isUnsureTarget(f):
 		fv.addDoubt(UnknownTarget)
 	case f.bare != "" && !namesScratch(f.text):
 		// Where X is empty, "$X/*" and "/$X" are the root, "$X/usr" is a
@@ -60,10 +60,10 @@ func (fv *fileView) removeTarget(f field, all bool) {
 	}
 }
 
-// doubtFed asks about what comes from a pipe, a loop or a search, unless it can
+// doubtFedTarget asks about what comes from a pipe, a loop or a search, unless it can
 // only lie below the working folder, or in a folder for passing files.
-func (fv *fileView) doubtFed(f field) {
-	if !f.fed || f.proc != nil || fv.isScratch(f) || disposable.MatchString(f.text) {
+func (fv *fileView) doubtFedTarget(f field) {
+	if !f.fed || f.proc != nil || fv.isScratchPath(f) || disposable.MatchString(f.text) {
 		return
 	}
 	fv.addUnread(UnreadTarget)
@@ -76,9 +76,9 @@ var disposable = regexp.MustCompile(`(?i)/[*._a-z0-9-]*(\.(pyc|pyo|o|obj|class|t
 // scratchFolders are those where nothing is kept.
 var scratchFolders = []string{"/tmp/", "/dev/shm/", "/var/tmp/"}
 
-// isScratch reports whether all that a word may name lies below the working
+// isScratchPath reports whether all that a word may name lies below the working
 // folder or in a folder for passing files.
-func (fv *fileView) isScratch(f field) bool {
+func (fv *fileView) isScratchPath(f field) bool {
 	if f.blank {
 		return false
 	}
@@ -105,7 +105,7 @@ func findWindows(text string) path.Tree {
 	return path.NoTree
 }
 
-func removalOf(k path.Tree) string {
+func removalCode(k path.Tree) string {
 	switch k {
 	case path.RootTree:
 		return RmRoot
@@ -115,11 +115,11 @@ func removalOf(k path.Tree) string {
 	return RmSystem
 }
 
-// isUnsure reports whether nothing is known of what a word names: no folder on
+// isUnsureTarget reports whether nothing is known of what a word names: no folder on
 // its way, no end of its name. A parameter is looked at where the function is
 // called; a variable of the environment that is named after what is made again
 // is believed.
-func isUnsure(f field) bool {
+func isUnsureTarget(f field) bool {
 	if !f.unknown || positional.MatchString(f.text) || namesScratch(f.text) {
 		return false
 	}
@@ -184,9 +184,9 @@ func (fv *fileView) writeTarget(name string, f field, access Access) {
 		fv.addDanger(DeviceWrite)
 	}
 	if access == Write {
-		fv.doubtFed(f)
+		fv.doubtFedTarget(f)
 		if k, entries := fv.findTree(f.text); entries && k != path.NoTree { // each file in it
-			fv.addDanger(removalOf(k))
+			fv.addDanger(removalCode(k))
 		}
 	}
 }
@@ -194,7 +194,7 @@ func (fv *fileView) writeTarget(name string, f field, access Access) {
 // writeDevice looks for a device, or each file of a tree, that is overwritten.
 func (fv *fileView) writeDevice(f field) {
 	switch {
-	case isUnsure(f):
+	case isUnsureTarget(f):
 		fv.addDoubt(UnknownTarget)
 	case fv.isOnDevice(f):
 		fv.addDanger(DeviceWrite)
@@ -206,7 +206,7 @@ func (fv *fileView) writeDevice(f field) {
 
 // isOnDevice reports whether f is a device that holds data.
 func (fv *fileView) isOnDevice(f field) bool {
-	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !fv.isInDev() &&
+	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !fv.worksInDev() &&
 		len(fv.made.links) == 0 {
 		return false // it can't resolve to one: most arguments
 	}
@@ -240,9 +240,9 @@ func (fv *fileView) mayBeDevice(f field) bool {
 
 var octal = regexp.MustCompile(`^[0-7]{1,5}$`)
 
-// opensAll reports whether a mode lets everybody write, or the group do as the
+// opensToAll reports whether a mode lets everybody write, or the group do as the
 // owner does.
-func opensAll(mode string) bool {
+func opensToAll(mode string) bool {
 	if octal.MatchString(mode) {
 		m := strings.TrimLeft(mode, "0")
 		last := mode[len(mode)-1]
@@ -273,17 +273,17 @@ func (fv *fileView) emptyFile(f field) {
 	if fv.wipesProject(f) { // each file below
 		fv.addDoubt(ProjectWipe)
 	}
-	if f.blank || f.text == "" || isHarmless(f.text) || fv.isScratch(f) {
+	if f.blank || f.text == "" || isHarmlessTarget(f.text) || fv.isScratchPath(f) {
 		return
 	}
 	fv.addAccess(f, Delete)
 	fv.removeTarget(f, false)
 	if strings.ContainsAny(f.text, "*?") && !strings.HasSuffix(f.text, ".log") && !disposable.MatchString(f.text) {
-		fv.doubtFed(field{text: f.text, bare: f.bare, provenance: provenance{fed: true}}) // one after another
+		fv.doubtFedTarget(field{text: f.text, bare: f.bare, provenance: provenance{fed: true}}) // one after another
 	}
 }
 
-func isHarmless(text string) bool {
+func isHarmlessTarget(text string) bool {
 	return strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "&")
 }
 
@@ -299,8 +299,8 @@ func (fv *fileView) returnsHome(owner string, f field, k path.Tree) bool {
 	return true
 }
 
-// isCore reports whether a word names a device or a tree that matters.
-func (fv *fileView) isCore(f field) bool {
+// namesCoreTree reports whether a word names a device or a tree that matters.
+func (fv *fileView) namesCoreTree(f field) bool {
 	if f.text == "" || strings.IndexByte("/~.", f.text[0]) < 0 {
 		return false
 	}
@@ -311,8 +311,8 @@ func (fv *fileView) isCore(f field) bool {
 	return k == path.RootTree || k == path.HomeTree || k == path.SystemTree
 }
 
-// overwrite records that a redirect or a tool writes over f.
-func (fv *fileView) overwrite(f field) {
+// overwriteFile records that a redirect or a tool writes over f.
+func (fv *fileView) overwriteFile(f field) {
 	fv.addAccess(f, Write)
 	fv.writeTarget("", f, Write)
 	if f.text == "/" { // each file below: nothing writes to a folder itself

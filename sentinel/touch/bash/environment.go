@@ -69,9 +69,9 @@ func (e *environment) lookUpVariable(name string) value {
 	case "@", "*":
 		switch {
 		case !e.inFunc: // sh -c has $0 first
-			return joinEach(e.params[min(1, len(e.params)):])
+			return joinFieldsInOne(e.params[min(1, len(e.params)):])
 		case e.params != nil:
-			return joinEach(e.params)
+			return joinFieldsInOne(e.params)
 		}
 	case "HOME":
 		return value{{{s: e.env.HomeFolder(), kind: quotedFrag, provenance: provenance{home: true}}}}
@@ -91,11 +91,11 @@ func (e *environment) lookUpVariable(name string) value {
 	if isNumber(name) && (!e.inFunc || e.params != nil) {
 		return e.readPositional(name)
 	}
-	return value{{{s: "$" + name, kind: unknownFrag, taint: nameToken(name)}}}
+	return value{{{s: "$" + name, kind: unknownFrag, taint: taintOfName(name)}}}
 }
 
-// nameToken says what a variable holds by its name, and for which hosts.
-func nameToken(name string) taint {
+// taintOfName says what a variable holds by its name, and for which hosts.
+func taintOfName(name string) taint {
 	if !namesSecret(name) {
 		return taint{}
 	}
@@ -171,7 +171,7 @@ func (e *environment) separateFields(list frags) []field {
 	return splitFields(mapped)
 }
 
-func (e *environment) cutWord(line string) (word, rest string) {
+func (e *environment) cutAtSeparator(line string) (word, rest string) {
 	ifs := " \t\n"
 	if v := e.lookUpVariable("IFS"); len(v) > 0 && !v.isUnknown() {
 		ifs = v[0].text()
@@ -183,12 +183,12 @@ func (e *environment) cutWord(line string) (word, rest string) {
 	return line, ""
 }
 
-// isInHome reports whether the folder was changed to the home folder by "cd".
-func (e *environment) isInHome() bool {
+// worksInHome reports whether the folder was changed to the home folder by "cd".
+func (e *environment) worksInHome() bool {
 	v := e.def.vars["PWD"]
 	return len(v) == 1 && len(v[0]) > 0 && v[0][0].home
 }
 
-func (e *environment) isInDev() bool {
+func (e *environment) worksInDev() bool {
 	return slices.ContainsFunc(e.def.vars["PWD"], func(f frags) bool { return strings.Contains(f.text(), "dev") })
 }

@@ -13,7 +13,7 @@ const maxBraces = 64
 
 // expandWord returns the fields of a word, once for each value that it may have.
 func (s *shell) expandWord(w *syntax.Word) [][]field {
-	if lit, ok := isSimple(w); ok {
+	if lit, ok := isSimpleWord(w); ok {
 		return [][]field{{{text: lit, bare: lit}}}
 	}
 	if !hasBraces(w) {
@@ -29,13 +29,13 @@ func (s *shell) expandWord(w *syntax.Word) [][]field {
 			s.budget.over = true
 			break
 		}
-		all = append(all, flatten(s.expandPlain(b))...)
+		all = append(all, flattenFields(s.expandPlain(b))...)
 	}
 	return [][]field{all}
 }
 
 func (s *shell) expandPlain(w *syntax.Word) [][]field {
-	alts := s.joinParts(w.Parts, false)
+	alts := s.expandParts(w.Parts, false)
 	out := make([][]field, 0, len(alts))
 	for _, a := range alts {
 		out = append(out, s.separateFields(a))
@@ -43,8 +43,8 @@ func (s *shell) expandPlain(w *syntax.Word) [][]field {
 	return out
 }
 
-// isSimple is the common word: one literal without anything to expand.
-func isSimple(w *syntax.Word) (string, bool) {
+// isSimpleWord is the common word: one literal without anything to expand.
+func isSimpleWord(w *syntax.Word) (string, bool) {
 	if len(w.Parts) != 1 {
 		return "", false
 	}
@@ -86,13 +86,13 @@ func countGroups(w *syntax.Word) int {
 	return n
 }
 
-// readTexts returns a word's values unsplit, as an assignment takes them. In a
+// expandUnsplit returns a word's values unsplit, as an assignment takes them. In a
 // here-document, quoted is set: backslashes stay unless they escape.
-func (s *shell) readTexts(w *syntax.Word, quoted bool) value {
+func (s *shell) expandUnsplit(w *syntax.Word, quoted bool) value {
 	if w == nil {
 		return literalValue("")
 	}
-	v := s.joinParts(w.Parts, quoted)
+	v := s.expandParts(w.Parts, quoted)
 	for _, f := range v {
 		for i := range f {
 			if f[i].kind != unknownFrag {
@@ -103,15 +103,15 @@ func (s *shell) readTexts(w *syntax.Word, quoted bool) value {
 	return v
 }
 
-// joinParts returns the values of adjoining parts: all combinations while they
+// expandParts returns the values of adjoining parts: all combinations while they
 // are few, the i-th of each beyond that.
-func (s *shell) joinParts(list []syntax.WordPart, quoted bool) value {
+func (s *shell) expandParts(list []syntax.WordPart, quoted bool) value {
 	out := value{nil}
 	for _, p := range list {
 		if s.budget.over {
 			break
 		}
-		next := s.readPart(p, quoted)
+		next := s.expandPart(p, quoted)
 		if len(next) == 1 {
 			for i := range out {
 				if i > 0 && !s.budget.TakeBytes(next[0].size()) {
@@ -154,7 +154,7 @@ func (s *shell) combineValues(a, b value) value {
 	return out
 }
 
-func (s *shell) readPart(p syntax.WordPart, quoted bool) value {
+func (s *shell) expandPart(p syntax.WordPart, quoted bool) value {
 	switch p := p.(type) {
 	case *syntax.Lit:
 		s.budget.TakeBytes(len(p.Value))
@@ -168,11 +168,11 @@ func (s *shell) readPart(p syntax.WordPart, quoted bool) value {
 		}
 		return literalValue(p.Value)
 	case *syntax.DblQuoted:
-		return append(value(nil), s.readQuoted(p)...)
+		return append(value(nil), s.expandQuoted(p)...)
 	case *syntax.ParamExp:
-		return s.useValue(s.readParam(p), quoted)
+		return s.useValueInWord(s.expandParameter(p), quoted)
 	case *syntax.CmdSubst:
-		return s.useValue(substitutedValue(s.listStatements(p.Stmts)), quoted)
+		return s.useValueInWord(substitutedValue(s.listStatements(p.Stmts)), quoted)
 	case *syntax.ProcSubst:
 		out := s.fork().runStatements(p.Stmts, stream{})
 		return value{{{s: "/dev/fd/63", kind: quotedFrag, proc: &out, taint: out.taint}}}
@@ -182,7 +182,7 @@ func (s *shell) readPart(p syntax.WordPart, quoted bool) value {
 		}
 		return value{{{s: "*", kind: litFrag}}}
 	}
-	s.walkInner(p)
+	s.walkSubstitutions(p)
 	return literalValue("0") // $((…)) is a number
 }
 
@@ -190,12 +190,12 @@ func (s *shell) readPart(p syntax.WordPart, quoted bool) value {
 func (s *shell) listStatements(list []*syntax.Stmt) stream {
 	from := len(s.out.Paths)
 	out := s.fork().runStatements(list, stream{})
-	s.markOpened(from, len(s.out.Paths), false)
+	s.markOpenedPaths(from, len(s.out.Paths), false)
 	return out
 }
 
-func (s *shell) readQuoted(p *syntax.DblQuoted) value {
-	v := s.joinParts(p.Parts, true)
+func (s *shell) expandQuoted(p *syntax.DblQuoted) value {
+	v := s.expandParts(p.Parts, true)
 	for i, f := range v {
 		if len(f) == 0 {
 			v[i] = frags{{kind: quotedFrag}} // "" is a field
@@ -209,8 +209,8 @@ func (s *shell) readQuoted(p *syntax.DblQuoted) value {
 	return v
 }
 
-// useValue turns a variable's value into a part of a word.
-func (s *shell) useValue(v value, quoted bool) value {
+// useValueInWord turns a variable's value into a part of a word.
+func (s *shell) useValueInWord(v value, quoted bool) value {
 	out := make(value, len(v))
 	for i, f := range v {
 		if !s.budget.TakeBytes(f.size() + 64*len(f)) { // "$@" may have thousands
@@ -257,10 +257,10 @@ func unescapeLiteral(t string, quoted bool) frags {
 }
 
 // param returns the values of ${…}.
-func (s *shell) readParam(p *syntax.ParamExp) value {
+func (s *shell) expandParameter(p *syntax.ParamExp) value {
 	unknown := value{{{s: "$", kind: unknownFrag}}}
 	if p.Param == nil {
-		s.walkInner(p)
+		s.walkSubstitutions(p)
 		return unknown
 	}
 	name := p.Param.Value
@@ -269,9 +269,9 @@ func (s *shell) readParam(p *syntax.ParamExp) value {
 		return v
 	}
 	if p.Index != nil {
-		s.walkInner(p.Index)
+		s.walkSubstitutions(p.Index)
 		if p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Length && !p.Excl {
-			return readElement(p, v)
+			return elementsOfArray(p, v)
 		}
 	}
 	if p.Exp != nil && p.Exp.Op == syntax.OtherParamOps && p.Exp.Word != nil && p.Exp.Word.Lit() == "P" {
@@ -280,23 +280,23 @@ func (s *shell) readParam(p *syntax.ParamExp) value {
 		}
 	}
 	if p.Exp != nil {
-		if w, ok := s.readAlternative(p, v); ok {
+		if w, ok := s.expandAlternative(p, v); ok {
 			return w
 		}
 	}
 	if v.isUnknown() {
-		s.walkInner(p)
+		s.walkSubstitutions(p)
 		out := frag{s: "$" + name, kind: unknownFrag, taint: taint{leak: leak{token: p.Excl}}} // of any variable
 		for _, f := range slices.Concat(v...) {
 			out.mix(f.taint)
 		}
 		return value{{out}}
 	}
-	return s.computeParam(p, v)
+	return s.computeExpansion(p, v)
 }
 
 // element is ${a[i]}: for @ and * all of them in one, otherwise any of them.
-func readElement(p *syntax.ParamExp, v value) value {
+func elementsOfArray(p *syntax.ParamExp, v value) value {
 	w, ok := p.Index.(*syntax.Word)
 	if !ok || w.Lit() != "@" && w.Lit() != "*" {
 		return v
@@ -312,15 +312,15 @@ func readElement(p *syntax.ParamExp, v value) value {
 }
 
 // alternative is ${x:-word} and its kin.
-func (s *shell) readAlternative(p *syntax.ParamExp, v value) (value, bool) {
+func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (value, bool) {
 	switch p.Exp.Op {
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
-		return s.readTexts(p.Exp.Word, false), true
+		return s.expandUnsplit(p.Exp.Word, false), true
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if !v.isUnknown() && len(v) == 1 && v[0].text() != "" {
 			return v, true
 		}
-		w := s.readTexts(p.Exp.Word, false)
+		w := s.expandUnsplit(p.Exp.Word, false)
 		if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
 			s.setVariable(p.Param.Value, w)
 		}
@@ -333,7 +333,7 @@ func (s *shell) readAlternative(p *syntax.ParamExp, v value) (value, bool) {
 
 // compute lets the shell library work out ${x#y}, ${x:1:2}, ${x/a/b} for each
 // known value.
-func (s *shell) computeParam(p *syntax.ParamExp, v value) value {
+func (s *shell) computeExpansion(p *syntax.ParamExp, v value) value {
 	var out value
 	if p.Param.Value == "HOME" && len(v) == 1 { // any user's: ${HOME%/*}
 		v = append(v[:1:1], frags{{s: "/home/user", kind: quotedFrag}})
@@ -372,7 +372,7 @@ func (s *shell) measureReplacement(p *syntax.ParamExp) int {
 		return 1
 	}
 	longest := 1
-	for _, f := range s.readTexts(p.Repl.With, true) {
+	for _, f := range s.expandUnsplit(p.Repl.With, true) {
 		longest = max(longest, f.size())
 	}
 	return longest

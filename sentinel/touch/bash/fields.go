@@ -71,7 +71,7 @@ func (f field) slice(from, to int) field {
 	return f
 }
 
-func flatten(alts [][]field) []field {
+func flattenFields(alts [][]field) []field {
 	if len(alts) == 1 {
 		return alts[0]
 	}

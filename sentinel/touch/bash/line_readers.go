@@ -12,8 +12,8 @@ import (
 func lineReaders() map[string]func(s *shell, text string) {
 	out := map[string]func(s *shell, text string){
 		"sqlite": readClientSQL, "psql": readClientSQL, "mysql": readClientSQL, "sftp": readTransfer, "powershell-base64": readEncoded,
-		"urls": readURLList, "less": readBangs, "kak": readBangs,
-		"mutt": readBangs, "crontab": readForeign,
+		"urls": readURLList, "less": readShellEscapes, "kak": readShellEscapes,
+		"mutt": readShellEscapes, "crontab": readForeign,
 	}
 	for lang := range strings.FieldsSeq("fzf rpm exim tex roff keys commas ansible puppet chef toml json yaml xml " +
 		"cmake recipe ninja just lldb " +
@@ -39,7 +39,7 @@ var (
 // readForeign looks at a text in a language of its own, in which commands stand
 // in other marks than a shell's: what may do harm in it is asked about.
 func readForeign(s *shell, text string) {
-	s.addMatches(foreignReads, text)
+	s.addMatchedPaths(foreignReads, text)
 	text = keyNames.Replace(text)
 	n := 0
 	for line := range strings.Lines(text) {
@@ -51,9 +51,9 @@ func readForeign(s *shell, text string) {
 			continue
 		}
 		words := unmarked.Replace(line)
-		s.try(func(f *shell) { f.tryCommands("", literalFields(strings.Fields(words))) })
+		s.tryAside(func(f *shell) { f.tryCommands("", literalFields(strings.Fields(words))) })
 		placed := foreignPlace.MatchString(passing.ReplaceAllString(line, ""))
-		if placed && (foreignMarks.MatchString(line) || namesScary(words)) || foreignPower.MatchString(line) {
+		if placed && (foreignMarks.MatchString(line) || namesScaryProgram(words)) || foreignPower.MatchString(line) {
 			s.addUnread(UnreadCode)
 		}
 	}
@@ -78,8 +78,8 @@ var bangs = []string{"!", "shell ", ".shell ", ".sh ", ".system ", `\!`, "platfo
 // copyProgram is how PostgreSQL runs a command.
 var copyProgram = regexp.MustCompile(`(?i)\bprogram\s+'([^']*)'`)
 
-func readBangs(s *shell, text string) {
-	s.eachLine(text, func(line string) {
+func readShellEscapes(s *shell, text string) {
+	s.readEachLine(text, func(line string) {
 		line = strings.TrimLeft(line, " \t:+")
 		if m := copyProgram.FindStringSubmatch(line); m != nil {
 			s.runHook(literalField(m[1]))
@@ -97,14 +97,14 @@ func readBangs(s *shell, text string) {
 var clientRuns = regexp.MustCompile(`(?i)\bedit\s*\([^()]*,\s*'([^']*)'\s*\)|\bedit\s*\([^()]*,\s*"([^"]*)"\s*\)|\bsystem\s*\(\s*'([^']*)'`)
 
 func readClientSQL(s *shell, text string) {
-	readBangs(s, text)
+	readShellEscapes(s, text)
 	for _, m := range clientRuns.FindAllStringSubmatch(text, 8) {
 		s.runHook(literalField(m[1] + m[2] + m[3]))
 	}
 	for _, m := range sqlSends.FindAllStringSubmatch(text, 8) {
-		s.sendListed(m[1]+m[2], false)
+		s.sendListedFile(m[1]+m[2], false)
 	}
-	s.readInline("sql", text, 1)
+	s.readInlineCode("sql", text, 1)
 }
 
 // sqlSends are how a client's own file goes to the server.
@@ -112,12 +112,12 @@ var sqlSends = regexp.MustCompile(`(?i)\\copy\s+\S+(?:\s*\([^)]*\))?\s+from\s+'?
 
 // readTransfer reads what a client of another machine is told to send.
 func readTransfer(s *shell, text string) {
-	readBangs(s, text)
-	s.eachLine(strings.ReplaceAll(text, ";", "\n"), func(line string) {
+	readShellEscapes(s, text)
+	s.readEachLine(strings.ReplaceAll(text, ";", "\n"), func(line string) {
 		if w := strings.Fields(line); len(w) > 2 && w[0] == "rm" && strings.HasPrefix(w[1], "-r") {
 			s.removeTarget(literalField(w[len(w)-1]), true)
 		} else if len(w) > 1 && (w[0] == "put" || w[0] == "mput" || w[0] == "reput" || w[0] == "mirror") {
-			s.sendListed(w[1], true)
+			s.sendListedFile(w[1], true)
 		}
 	})
 }
@@ -133,23 +133,23 @@ func readEncoded(s *shell, text string) {
 	for i := range units {
 		units[i] = uint16(b[2*i]) | uint16(b[2*i+1])<<8
 	}
-	s.readInline("powershell", string(utf16.Decode(units)), 1)
+	s.readInlineCode("powershell", string(utf16.Decode(units)), 1)
 }
 
 // readURLList reads a list of addresses, or a configuration of curl's.
 func readURLList(s *shell, text string) {
-	s.eachLine(text, func(line string) {
+	s.readEachLine(text, func(line string) {
 		key, val, ok := strings.Cut(line, "=")
 		if key = strings.Trim(key, " -\t"); ok && !strings.ContainsAny(key, ":/") {
 			line = strings.Trim(val, ` "`)
 		}
 		switch {
 		case ok && key == "output":
-			s.overwrite(literalField(line))
+			s.overwriteFile(literalField(line))
 		case ok && (strings.HasPrefix(line, "@") || key == "upload-file" || key == "T" ||
 			strings.HasPrefix(key, "form") && strings.Contains(line, "=@")):
 			file, _, _ := strings.Cut(line[strings.IndexByte(line, '@')+1:], ";")
-			s.sendListed(file, false)
+			s.sendListedFile(file, false)
 		default:
 			s.reachHost(line, true)
 			s.findMetadata(literalField(line))

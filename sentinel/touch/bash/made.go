@@ -60,8 +60,8 @@ const (
 	maxMadeLinks = 64
 )
 
-// remember sets a key of a map that is made on first use, up to a bound.
-func remember[T any](b *Budget, m *map[string]T, key string, v T) {
+// rememberKey sets a key of a map that is made on first use, up to a bound.
+func rememberKey[T any](b *Budget, m *map[string]T, key string, v T) {
 	if *m == nil {
 		*m = map[string]T{}
 	}
@@ -72,8 +72,8 @@ func remember[T any](b *Budget, m *map[string]T, key string, v T) {
 	(*m)[key] = v
 }
 
-// keepFile remembers what a file holds from now on.
-func (fv *fileView) keepFile(f field, out stream, add bool) {
+// rememberFile remembers what a file holds from now on.
+func (fv *fileView) rememberFile(f field, out stream, add bool) {
 	if f.blank || f.text == "" || f.text == "/dev/null" || f.proc != nil {
 		return
 	}
@@ -89,12 +89,12 @@ func (fv *fileView) keepFile(f field, out stream, add bool) {
 		if add && len(m.text) > maxKept || len(m.text) > MaxShell || !fv.budget.TakeBytes(len(out.text)) {
 			m = madeFile{taint: taint{foreign: true}}
 		}
-		remember(fv.budget, &fv.made.files, p, m)
+		rememberKey(fv.budget, &fv.made.files, p, m)
 	}
 }
 
-// findMade returns what is known of a file that the line has written.
-func (fv *fileView) findMade(text string) (madeFile, bool) {
+// findMadeFile returns what is known of a file that the line has written.
+func (fv *fileView) findMadeFile(text string) (madeFile, bool) {
 	if len(fv.made.files) == 0 {
 		return madeFile{}, false
 	}
@@ -112,7 +112,7 @@ var decoders = toSet("curl wget http https xh aria2c nc ncat netcat base64 base3
 // settleFiles gives the files that a command's redirects name what it printed.
 func (fv *fileView) settleFiles(list []written, out stream) {
 	for _, w := range list {
-		if (out.secret || out.token) && w.all && isSocket(w.to.text) {
+		if (out.secret || out.token) && w.all && isSocketPath(w.to.text) {
 			fv.addUnread(SecretSent)
 		}
 		if out.known && out.text == "" && !w.add && w.all {
@@ -121,7 +121,7 @@ func (fv *fileView) settleFiles(list []written, out stream) {
 		if !w.all {
 			out = stream{} // errors
 		}
-		fv.keepFile(w.to, out, w.add)
+		fv.rememberFile(w.to, out, w.add)
 	}
 }
 
@@ -131,15 +131,15 @@ func (fv *fileView) findRenamed(f field, name string) string {
 	if scary[name] || f.unknown || !strings.Contains(f.text, "/") {
 		return name
 	}
-	m, _ := fv.findMade(f.text)
+	m, _ := fv.findMadeFile(f.text)
 	return orElse(m.program, name)
 }
 
 // binFolders hold programs and nothing else.
 var binFolders = toSet("/bin /usr/bin /sbin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin /opt/local/bin")
 
-// linkPath makes a path lead to a target.
-func (fv *fileView) linkPath(target field, at string, mount bool) {
+// linkPathTo makes a path lead to a target.
+func (fv *fileView) linkPathTo(target field, at string, mount bool) {
 	if target.unknown || target.text == "" || at == "" {
 		return
 	}
@@ -162,7 +162,7 @@ func (fv *fileView) linkPath(target field, at string, mount bool) {
 // copyFile makes a path hold what a file does, or lead to it.
 func (fv *fileView) copyFile(f field, to string, symbolic bool) {
 	var m madeFile
-	if old, ok := fv.findMade(f.text); ok {
+	if old, ok := fv.findMadeFile(f.text); ok {
 		m = old
 	} else if binFolders[paths.Dir(f.text)] {
 		m.program = programName(f.text)
@@ -170,24 +170,24 @@ func (fv *fileView) copyFile(f field, to string, symbolic bool) {
 	m.secret = m.secret || holdsSecrets(f.text)
 	if m != (madeFile{}) {
 		for _, p := range fv.listPlaces(to) {
-			remember(fv.budget, &fv.made.files, p, m)
+			rememberKey(fv.budget, &fv.made.files, p, m)
 		}
 	}
 	if symbolic {
-		fv.linkPath(f, to, false)
+		fv.linkPathTo(f, to, false)
 	}
 }
 
-// readFile is what a file holds: what comes on the input, out of <( … ), or was
+// readFileStream is what a file holds: what comes on the input, out of <( … ), or was
 // written just before.
-func (fv *fileView) readFile(f field, in stream) stream {
+func (fv *fileView) readFileStream(f field, in stream) stream {
 	switch {
 	case f.proc != nil:
 		return *f.proc
-	case isStandard(f.text):
+	case isStandardInput(f.text):
 		return in
 	}
-	m, made := fv.findMade(f.text)
+	m, made := fv.findMadeFile(f.text)
 	if made && m.known {
 		return stream{open: true, known: true, text: m.text, taint: m.taint}
 	}
@@ -195,7 +195,7 @@ func (fv *fileView) readFile(f field, in stream) stream {
 	m.secret = m.secret || holdsSecrets(f.text)
 	out := stream{open: true, taint: m.taint}
 	switch {
-	case isSocket(f.text):
+	case isSocketPath(f.text):
 		out.source = fromSocket
 	case named && !m.foreign:
 		out.source = fromFile
@@ -203,15 +203,15 @@ func (fv *fileView) readFile(f field, in stream) stream {
 	return out
 }
 
-// isStandard reports whether a file is the standard input.
-func isStandard(text string) bool {
+// isStandardInput reports whether a file is the standard input.
+func isStandardInput(text string) bool {
 	return text == "-" || text == "/dev/stdin" || text == "/dev/fd/0" || text == "/proc/self/fd/0"
 }
 
-// isDump reports whether a file is somebody's data as a whole, which the line
+// isDumpFile reports whether a file is somebody's data as a whole, which the line
 // has put there.
-func (fv *fileView) isDump(f field) bool {
-	m, ok := fv.findMade(f.text)
+func (fv *fileView) isDumpFile(f field) bool {
+	m, ok := fv.findMadeFile(f.text)
 	return ok && m.dump
 }
 

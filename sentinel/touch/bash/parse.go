@@ -27,19 +27,19 @@ func parseShell(b *Budget, text string) ([]*syntax.Stmt, parsed) {
 	if len(text) > MaxShell || countOpeners(text) > maxOpeners {
 		return nil, unparsable
 	}
-	list, err := parseAs(b, syntax.LangBash, text)
+	list, err := parseAsVariant(b, syntax.LangBash, text)
 	if err == nil {
 		return list, whole
 	}
 	if syntax.IsIncomplete(err) && len(text) <= maxRepair {
 		for _, end := range []string{`"`, "'", "`", ")", "}", "))", `")`, `")"`, "\nfi", "\ndone", "\nesac", "\n}"} {
-			if list, err := parseAs(b, syntax.LangBash, text+end); err == nil {
+			if list, err := parseAsVariant(b, syntax.LangBash, text+end); err == nil {
 				return list, unclosed
 			}
 		}
 	}
 	for _, lang := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangZsh} {
-		if list, err := parseAs(b, lang, text); err == nil {
+		if list, err := parseAsVariant(b, lang, text); err == nil {
 			return list, whole
 		}
 	}
@@ -62,7 +62,7 @@ func countOpeners(text string) int {
 // maxParses is how often one text is read.
 const maxParses = 16
 
-// parseAs reads text as a shell of that kind does.
+// parseAsVariant reads text as a shell of that kind does.
 //
 // The parser takes a "#" for the beginning of a comment where it follows an
 // expansion or a quote inside of a subshell: to it "rm" is hidden in
@@ -72,16 +72,16 @@ const maxParses = 16
 //
 // and to every shell it isn't, since a comment begins a word. Such a mark is
 // escaped, which changes nothing for a shell, and the text read again.
-func parseAs(b *Budget, lang syntax.LangVariant, text string) ([]*syntax.Stmt, error) {
+func parseAsVariant(b *Budget, lang syntax.LangVariant, text string) ([]*syntax.Stmt, error) {
 	if !hasHashInWord(text) {
-		f, err := parseText(b, lang, text, false)
+		f, err := parseVariantOnce(b, lang, text, false)
 		if err != nil {
 			return nil, err
 		}
 		return f.Stmts, nil
 	}
 	h := hashes{budget: b, lang: lang, left: maxParses}
-	return h.parseText(text)
+	return h.parseUntilPlain(text)
 }
 
 // hashes reads one text until no comment begins in the middle of a word.
@@ -91,9 +91,9 @@ type hashes struct {
 	left   int // parses
 }
 
-func (h *hashes) parseText(text string) ([]*syntax.Stmt, error) {
+func (h *hashes) parseUntilPlain(text string) ([]*syntax.Stmt, error) {
 	for ; h.left > 0; h.left-- {
-		f, err := parseText(h.budget, h.lang, text, true)
+		f, err := parseVariantOnce(h.budget, h.lang, text, true)
 		if err != nil {
 			return h.parseUnhidden(text, err)
 		}
@@ -114,7 +114,7 @@ func (h *hashes) parseUnhidden(text string, err error) ([]*syntax.Stmt, error) {
 			continue
 		}
 		h.left--
-		if stmts, perr := h.parseText(escapeAt(text, i)); perr == nil {
+		if stmts, perr := h.parseUntilPlain(escapeAt(text, i)); perr == nil {
 			return stmts, nil
 		}
 	}
@@ -125,7 +125,7 @@ func escapeAt(text string, at int) string { return text[:at] + `\` + text[at:] }
 
 var errHashes = syntax.ParseError{Text: "too many marks that may begin a comment"}
 
-func parseText(b *Budget, lang syntax.LangVariant, text string, comments bool) (*syntax.File, error) {
+func parseVariantOnce(b *Budget, lang syntax.LangVariant, text string, comments bool) (*syntax.File, error) {
 	if !b.TakeBytes(2 * len(text)) { // a text that is no shell's may be read in many ways
 		return nil, errHashes
 	}

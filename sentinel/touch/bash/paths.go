@@ -23,14 +23,14 @@ func (fv *fileView) addPath(f field, p Path) {
 		return
 	}
 	p.Raw, p.Glob = f.text, f.glob
-	p.Home = f.home || path.NamesHome(f.text) || !strings.HasPrefix(f.text, "/") && fv.isInHome()
+	p.Home = f.home || path.NamesHome(f.text) || !strings.HasPrefix(f.text, "/") && fv.worksInHome()
 	p.Recursive = p.Recursive || f.tree
 	for _, clean := range fv.listReadings(f) {
 		if !fv.budget.takeItems(1) {
 			return
 		}
 		p.Clean, p.Real = clean, fv.links.Follow(clean)
-		p.Public = isPublic(p)
+		p.Public = isPublicPath(p)
 		fv.out.Paths = append(fv.out.Paths, p)
 	}
 }
@@ -61,9 +61,9 @@ func (fv *fileView) listReadings(f field) []string {
 // publicFile is a file that holds nothing secret by its kind.
 var publicFile = regexp.MustCompile(`(?i)/(?:\.ssh/(?:known_hosts[^/]*|[^/]+\.pub)|etc/ssh/[^/]+\.pub|etc/ssh/ssh_known_hosts)$`)
 
-// isPublic reports whether what is read of a path is nothing secret: a public
+// isPublicPath reports whether what is read of a path is nothing secret: a public
 // key, known_hosts, the metadata of a device.
-func isPublic(p Path) bool {
+func isPublicPath(p Path) bool {
 	if p.Access != Read {
 		return false
 	}
@@ -195,18 +195,18 @@ func (fv *fileView) mentionWord(a field) {
 		return
 	}
 	if t := a.text; len(t) > 2 && t[0] == '-' && t[1] != '-' {
-		fv.mentionPath(cutPiece(a, 2))
+		fv.mentionPath(cutFieldPiece(a, 2))
 	}
 	for i, n := 0, 0; i+1 < len(a.text) && n < 8; i++ {
 		if strings.IndexByte("=:@,", a.text[i]) >= 0 {
-			fv.mentionPath(cutPiece(a, i+1))
+			fv.mentionPath(cutFieldPiece(a, i+1))
 			n++
 		}
 	}
 }
 
-// cutPiece returns the field from byte i on, up to a separator.
-func cutPiece(f field, i int) field {
+// cutFieldPiece returns the field from byte i on, up to a separator.
+func cutFieldPiece(f field, i int) field {
 	t := f.text[i:]
 	if j := strings.IndexAny(t, ",:;"); j > 0 {
 		t = t[:j]
@@ -289,8 +289,8 @@ type fileView struct {
 	made  *made
 }
 
-// nameFolder is what PWD holds in a folder.
-func (fv *fileView) nameFolder(f field) value {
+// valueOfFolder is what PWD holds in a folder.
+func (fv *fileView) valueOfFolder(f field) value {
 	if f.unknown {
 		return unknownValue(f.text)
 	}
@@ -301,24 +301,26 @@ func (fv *fileView) nameFolder(f field) value {
 	return v
 }
 
-// addBelow records the files of a name, or a path's end, that may lie anywhere
+// addPathBelow records the files of a name, or a path's end, that may lie anywhere
 // below root: "/**/" stands for the folders between.
-func (fv *fileView) addBelow(root field, pattern string, names bool) {
-	if len(pattern) > 256 || root.unknown || matchesAll(pattern) {
+func (fv *fileView) addPathBelow(root field, pattern string, names bool) {
+	if len(pattern) > 256 || root.unknown || matchesAllNames(pattern) {
 		return
 	}
 	text := strings.TrimRight(root.text, "/") + "/**/" + pattern
-	fv.addPath(field{text: text, bare: text, glob: true, provenance: provenance{home: root.home || path.NamesHome(root.text)}}, Path{Access: Read, Extent: Extent{Names: names}})
+	below := field{text: text, bare: text, glob: true}
+	below.home = root.home || path.NamesHome(root.text)
+	fv.addPath(below, Path{Access: Read, Extent: Extent{Names: names}})
 }
 
-func (fv *fileView) addMatches(re *regexp.Regexp, text string) {
+func (fv *fileView) addMatchedPaths(re *regexp.Regexp, text string) {
 	for _, m := range re.FindAllStringSubmatch(text, 16) {
 		fv.addAccess(literalField(m[1]), Read)
 	}
 }
 
-// sendListed records a file that a client is told to send.
-func (fv *fileView) sendListed(file string, all bool) {
+// sendListedFile records a file that a client is told to send.
+func (fv *fileView) sendListedFile(file string, all bool) {
 	f := literalField(file)
 	fv.addPath(f, Path{Access: Read, Exposure: Exposure{Sent: true}})
 	if fv.leaksFile(f, all) {
@@ -326,9 +328,9 @@ func (fv *fileView) sendListed(file string, all bool) {
 	}
 }
 
-// markSent marks the files that were read for a command that sends its input,
+// markSentPaths marks the files that were read for a command that sends its input,
 // those from one index of Paths to another.
-func (fv *fileView) markSent(from, to int) {
+func (fv *fileView) markSentPaths(from, to int) {
 	for i := from; i < to; i++ {
 		p := &fv.out.Paths[i]
 		p.Sent = p.Sent || p.Access.Has(Read)
@@ -338,9 +340,9 @@ func (fv *fileView) markSent(from, to int) {
 	}
 }
 
-// loadPassed asks about a program in a folder for passing files: somebody put it
+// doubtPassedProgram asks about a program in a folder for passing files: somebody put it
 // there.
-func (fv *fileView) loadPassed(f field) {
+func (fv *fileView) doubtPassedProgram(f field) {
 	for _, at := range fv.listPlaces(f.text) {
 		if f.text != "" && slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(at, dir) }) {
 			fv.addOpaque("")
@@ -357,6 +359,6 @@ func (fv *fileView) loadLibraries(f field) {
 	}
 	for _, p := range strings.FieldsFunc(f.text, func(r rune) bool { return r == ':' || r == ' ' }) {
 		fv.addAccess(f.withText(p), Read|Execute)
-		fv.loadPassed(f.withText(p))
+		fv.doubtPassedProgram(f.withText(p))
 	}
 }

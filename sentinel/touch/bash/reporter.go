@@ -16,17 +16,17 @@ type reporter struct {
 	quiet  bool // the text may be no shell at all
 }
 
-func (r *reporter) addDanger(code string) { r.out.Dangers = addCode(r.out.Dangers, code) }
+func (r *reporter) addDanger(code string) { r.out.Dangers = appendCode(r.out.Dangers, code) }
 
-func (r *reporter) addDoubt(code string) { r.out.Doubts = addCode(r.out.Doubts, code) }
+func (r *reporter) addDoubt(code string) { r.out.Doubts = appendCode(r.out.Doubts, code) }
 
 func (r *reporter) addChange(code string) {
 	if !r.quiet {
-		r.out.Changes = addCode(r.out.Changes, code)
+		r.out.Changes = appendCode(r.out.Changes, code)
 	}
 }
 
-func (r *reporter) addUnread(code string) { r.out.Unread = addCode(r.out.Unread, code) }
+func (r *reporter) addUnread(code string) { r.out.Unread = appendCode(r.out.Unread, code) }
 
 // addEffect records what a program does beyond files.
 func (r *reporter) addEffect(e programs.Effect) {
@@ -76,7 +76,7 @@ func (r *reporter) addHost(h Host) {
 	}
 }
 
-func (r *reporter) addURL(text string, bare bool) (found bool) {
+func (r *reporter) addURLHosts(text string, bare bool) (found bool) {
 	for _, h := range host.ListURLHosts(text, bare) {
 		r.addHost(Host{Name: h.Name, Zone: h.Zone})
 		found = true
@@ -89,7 +89,7 @@ func (r *reporter) reachHost(text string, bare bool) {
 	if r.quiet {
 		return
 	}
-	found := r.addURL(text, false)
+	found := r.addURLHosts(text, false)
 	for _, h := range host.ListInnerHosts(text) {
 		r.addHost(Host{Name: h.Name, Zone: h.Zone, Inside: true})
 	}
@@ -102,7 +102,7 @@ func (r *reporter) reachHost(text string, bare bool) {
 	if !strings.HasPrefix(text, "[") && strings.Count(text, ":") < 2 {
 		text, _, _ = strings.Cut(text, ":")
 	}
-	r.addURL(text, true)
+	r.addURLHosts(text, true)
 }
 
 // dialSocket records the host of /dev/tcp/HOST/PORT, which bash connects to.
@@ -117,7 +117,7 @@ func (r *reporter) dialSocket(f field) {
 // sockets are where bash finds the hosts that it connects to.
 var sockets = []string{"/dev/tcp/", "/dev/udp/"}
 
-func isSocket(text string) bool {
+func isSocketPath(text string) bool {
 	return slices.ContainsFunc(sockets, func(dir string) bool { return strings.HasPrefix(text, dir) })
 }
 
@@ -127,7 +127,7 @@ func (r *reporter) findMetadata(f field) {
 	if len(f.text) > 1024 || r.quiet || strings.IndexByte(f.text, '.') < 0 && strings.IndexFunc(f.text, unicode.IsDigit) < 0 {
 		return
 	}
-	for _, w := range strings.FieldsFunc(f.text, func(r rune) bool { return strings.ContainsRune(":/,@ =?&[]", r) }) {
+	for _, w := range strings.FieldsFunc(f.text, func(c rune) bool { return strings.ContainsRune(":/,@ =?&[]", c) }) {
 		if strings.Contains(w, ".") || len(w) == 10 && isNumber(w) {
 			if name, z := host.ParseHost(w); z == host.Metadata {
 				r.addHost(Host{Name: name, Zone: z})
@@ -136,9 +136,9 @@ func (r *reporter) findMetadata(f field) {
 	}
 }
 
-// markOpened marks what was only listed as read where a command takes those
+// markOpenedPaths marks what was only listed as read where a command takes those
 // names for files, and with trees the folders that were listed whole.
-func (r *reporter) markOpened(from, to int, trees bool) {
+func (r *reporter) markOpenedPaths(from, to int, trees bool) {
 	for i := from; i < to; i++ {
 		p := &r.out.Paths[i]
 		if strings.Contains(p.Clean, "/**/") || trees && p.Recursive {
@@ -163,9 +163,9 @@ func (r *reporter) takeFindings(t *Findings) {
 	}
 }
 
-// eachLine calls read for the lines of a text, and asks where there are more
+// readEachLine calls read for the lines of a text, and asks where there are more
 // than are read.
-func (r *reporter) eachLine(text string, read func(line string)) {
+func (r *reporter) readEachLine(text string, read func(line string)) {
 	n := 0
 	for line := range strings.Lines(text) {
 		if n++; n > maxLines {
@@ -179,7 +179,7 @@ func (r *reporter) eachLine(text string, read func(line string)) {
 // maxLines is how many lines of such a text are read.
 const maxLines = 256
 
-func addCode(list []string, code string) []string {
+func appendCode(list []string, code string) []string {
 	if code == "" || slices.Contains(list, code) {
 		return list
 	}

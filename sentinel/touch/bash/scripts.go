@@ -71,7 +71,7 @@ func (s *shell) runScriptText(lang string, f field, params []field) stream {
 	switch lang {
 	case "fish":
 		if fishMarks.MatchString(text) { // blocks and substitutions of its own
-			if readForeign(s, strings.ReplaceAll(text, ";", "\n")); namesScary(text) &&
+			if readForeign(s, strings.ReplaceAll(text, ";", "\n")); namesScaryProgram(text) &&
 				foreignPlace.MatchString(passing.ReplaceAllString(text, "")) ||
 				strings.Contains(text, "&") {
 				s.addUnread(UnreadCode)
@@ -94,14 +94,14 @@ func (s *shell) runStream(lang, name string, in stream) {
 		if in.fetched {
 			s.addUnread(UnreadCode)
 		}
-	case in.known && isShell(orElse(lang, "sh")):
+	case in.known && isShellName(orElse(lang, "sh")):
 		s.parseText(in.text)
 	case in.known:
 		s.readCode(literalField(in.text), lang)
 	case !in.open:
 	case !in.foreign && !in.coded && (name == "ssh" && in.source == fromFile || in.dump && dumpLanguages[lang]):
-	case isShell(orElse(lang, "sh")), in.foreign, isProgramming(lang) && in.source != fromFile: // a file's program is the file's, as an operand's is
-		s.addOpaque(name)
+	case isShellName(orElse(lang, "sh")), in.foreign, isProgramming(lang) && in.source != fromFile:
+		s.addOpaque(name) // but of a file: its program is the file's, as an operand's is
 	}
 }
 
@@ -121,7 +121,7 @@ func (s *shell) runScript(lang string, f field, in stream, params []field) {
 	switch {
 	case f.proc != nil:
 		s.runStream(lang, lang, *f.proc)
-	case isStandard(f.text):
+	case isStandardInput(f.text):
 		in.open = true
 		s.runStream(lang, lang, in)
 	case s.made.fds[nameDescriptor(f.text)].open:
@@ -140,7 +140,7 @@ func nameDescriptor(text string) string {
 // replayFile runs a file that was just written: by an interpreter, or by its
 // path. It reports whether there was one.
 func (s *shell) replayFile(lang string, f field, params []field) bool {
-	m, ok := s.findMade(f.text)
+	m, ok := s.findMadeFile(f.text)
 	if !ok && !strings.Contains(f.text, "/") && len(s.made.files) > 0 {
 		for dir := range binFolders {
 			if found, here := s.made.files[dir+"/"+f.text]; here {
@@ -151,7 +151,7 @@ func (s *shell) replayFile(lang string, f field, params []field) bool {
 	switch {
 	case !ok:
 		return false
-	case m.foreign, m.coded && (isShell(orElse(lang, "sh")) || interpreted[lang]):
+	case m.foreign, m.coded && (isShellName(orElse(lang, "sh")) || interpreted[lang]):
 		s.addOpaque(lang)
 		return true
 	case !m.known || s.made.runsAlready(f.text):
@@ -163,15 +163,15 @@ func (s *shell) replayFile(lang string, f field, params []field) bool {
 
 // runMade runs what was written to a file.
 func (s *shell) runMade(lang string, f field, m madeFile, params []field) {
-	remember(s.budget, &s.made.running, f.text, s.place)
+	rememberKey(s.budget, &s.made.running, f.text, s.place)
 	defer delete(s.made.running, f.text)
-	if !isShell(lang) {
+	if !isShellName(lang) {
 		if by, rest, ok := readShebang(m.text); ok && lang == "" {
 			s.runWords(append(literalFields(append(strings.Fields(rest), f.text)), params...), stream{})
 			lang = by
 		}
 	}
-	if lang != "" && !isShell(lang) {
+	if lang != "" && !isShellName(lang) {
 		s.readCode(literalField(m.text), lang)
 		return
 	}
@@ -240,7 +240,7 @@ var zshFor = regexp.MustCompile(`\bfor\s+(\w+)\s*\(([^()]*)\)\s*(?:\{\s*)?([^;{}
 // globCode is the code in a qualifier of zsh: *(e:"rm x":).
 var globCode = regexp.MustCompile(`\([^()]*[eE+](['"{:|<\[])(.+?)['"}:|>\]]*\)`)
 
-// parseText reads text and walks it, and returns what it prints.
+// parseVariantOnce reads text and walks it, and returns what it prints.
 func (s *shell) parseText(text string) stream {
 	if s.level > maxLevels || !s.budget.TakeBytes(parseCost) {
 		s.budget.over = true
@@ -258,7 +258,7 @@ func (s *shell) parseText(text string) stream {
 	defer func() { s.level-- }()
 	if strings.Contains(strings.ReplaceAll(text, "$((", ""), "((") && how != unparsable {
 		// To a plain sh that is no arithmetic but two subshells.
-		if posix, err := parseAs(s.budget, syntax.LangPOSIX, text); err == nil {
+		if posix, err := parseAsVariant(s.budget, syntax.LangPOSIX, text); err == nil {
 			f := s.fork()
 			f.quiet = true
 			f.runStatements(posix, stream{})
@@ -281,7 +281,7 @@ const maxInner = 4
 // readCode reads a program in another language, for what its literal texts say.
 // One in a shell's language is a command line.
 func (s *shell) readCode(f field, lang string) {
-	if isShell(lang) {
+	if isShellName(lang) {
 		s.runCommandLine(f)
 		return
 	}
@@ -304,15 +304,15 @@ func (s *shell) readCode(f field, lang string) {
 	if lang == "tcl" || scary[first] || strings.HasPrefix(first, "/") && scary[scaryName(first)] {
 		s.guessLine(f.bare) // a line that was given to the wrong program; Tcl's are much like a shell's
 	}
-	s.readInline(lang, f.bare, 0)
+	s.readInlineCode(lang, f.bare, 0)
 }
 
-func (s *shell) readInline(lang, text string, depth int) {
+func (s *shell) readInlineCode(lang, text string, depth int) {
 	switch lang {
 	case "sql":
-		s.addMatches(sqlReads, text)
+		s.addMatchedPaths(sqlReads, text)
 	case "c":
-		s.addMatches(incReads, text)
+		s.addMatchedPaths(incReads, text)
 	case "powershell":
 		if powerHive.MatchString(text) {
 			s.addDanger(RmSystem)
@@ -328,16 +328,16 @@ func (s *shell) readInline(lang, text string, depth int) {
 	}
 	found := code.Read(lang, text)
 	s.made.codes++
-	if isEditor[lang] || namesScary(unmarked.Replace(text)) {
+	if isEditor[lang] || namesScaryProgram(unmarked.Replace(text)) {
 		s.made.scripts++
 	}
 	if changesData(lang, text) {
 		s.addChange(DatabaseChange)
 	}
 	for _, p := range found.Paths {
-		s.touchCoded(p)
+		s.touchCodedPath(p)
 	}
-	s.runCoded(lang, found.Commands, depth)
+	s.runCodedCommands(lang, found.Commands, depth)
 	for _, u := range found.URLs {
 		if isFileURL(u) {
 			s.addAccess(literalField(u), Read)
@@ -347,20 +347,20 @@ func (s *shell) readInline(lang, text string, depth int) {
 		s.findMetadata(literalField(u))
 	}
 	for _, in := range found.Inner {
-		if isShell(in.Lang) {
+		if isShellName(in.Lang) {
 			s.guessLine(in.Text)
 		} else {
-			s.readInline(in.Lang, in.Text, depth+1)
+			s.readInlineCode(in.Lang, in.Text, depth+1)
 		}
 	}
-	s.addCoded(found)
+	s.addCodedFindings(found)
 }
 
 // isEditor are the languages of editors, which give a command the text at hand.
 var isEditor = toSet("ed vim")
 
-// runCoded runs the commands that code starts.
-func (s *shell) runCoded(by string, list []code.Command, depth int) {
+// runCodedCommands runs the commands that code starts.
+func (s *shell) runCodedCommands(by string, list []code.Command, depth int) {
 	sends := s.made.sends
 	for _, c := range list {
 		g := s.enterFolder(literalField(c.Folder)).fork()
@@ -368,10 +368,10 @@ func (s *shell) runCoded(by string, list []code.Command, depth int) {
 		switch {
 		case len(c.Words) > 0:
 			g.runWords(literalFields(c.Words), stream{})
-		case isShell(lang):
+		case isShellName(lang):
 			g.guessLine(c.Line)
 		default:
-			g.readInline(lang, c.Line, depth+1)
+			g.readInlineCode(lang, c.Line, depth+1)
 		}
 	}
 	if s.made.sends > sends && isEditor[by] {
@@ -426,8 +426,8 @@ func changesData(lang, text string) bool {
 	return false
 }
 
-// touchCoded records a file that code names, and what is lost with it.
-func (s *shell) touchCoded(p code.Path) {
+// touchCodedPath records a file that code names, and what is lost with it.
+func (s *shell) touchCodedPath(p code.Path) {
 	f, access := literalField(p.Text), Access(p.Access)
 	f.glob = strings.ContainsAny(p.Text, "*?[")
 	s.addPath(f, Path{Access: access, Extent: Extent{Recursive: p.Tree, Names: p.Names}})
@@ -443,7 +443,7 @@ func (s *shell) touchCoded(p code.Path) {
 	if access.Has(Write) {
 		s.writeTarget("", f, access|Read)
 		if p.Effect == "" {
-			s.keepFile(f, codedStream, false)
+			s.rememberFile(f, codedStream, false)
 		}
 	}
 }
@@ -451,8 +451,8 @@ func (s *shell) touchCoded(p code.Path) {
 // codedStream is what inline code prints or writes.
 var codedStream = stream{open: true, taint: taint{coded: true}}
 
-// addCoded records what code does beyond files.
-func (s *shell) addCoded(found code.Findings) {
+// addCodedFindings records what code does beyond files.
+func (s *shell) addCodedFindings(found code.Findings) {
 	for _, e := range found.Effects {
 		switch e {
 		case ForkBomb, KillAll:
@@ -473,7 +473,7 @@ func (s *shell) addCoded(found code.Findings) {
 	}
 	for _, p := range found.Paths {
 		if leaks && Access(p.Access).Has(Write) {
-			s.keepFile(literalField(p.Text), stream{taint: taint{leak: leak{secret: true}, coded: true}}, false)
+			s.rememberFile(literalField(p.Text), stream{taint: taint{leak: leak{secret: true}, coded: true}}, false)
 		}
 	}
 	if found.Unread {
@@ -492,7 +492,7 @@ const (
 // a program on, and each that may be a command line. Only what can't be undone
 // counts; most programs run nothing.
 func (s *shell) tryCommands(name string, args []field) {
-	if s.trial >= maxTrial || isShell(name) || s.quiet && s.trial == 0 {
+	if s.trial >= maxTrial || isShellName(name) || s.quiet && s.trial == 0 {
 		return // the last: text that may be another language's, whose words are no programs
 	}
 	left := maxTries
@@ -527,23 +527,23 @@ func (s *shell) trySuffix(words []field) bool {
 	if scaryName(words[0].text) == "mkfs" && !slices.ContainsFunc(words[1:], func(f field) bool { return strings.ContainsAny(f.text, `/\`) }) {
 		return false // a list of programs
 	}
-	s.try(func(f *shell) {
+	s.tryAside(func(f *shell) {
 		f.tried = true // what follows has been tried already
 		f.runWords(words, stream{})
 	})
 	return true
 }
 
-func (s *shell) tryWords(words []field) { s.try(func(f *shell) { f.runWords(words, stream{}) }) }
+func (s *shell) tryWords(words []field) { s.tryAside(func(f *shell) { f.runWords(words, stream{}) }) }
 
 // tryLine tries text as a command line. With runs it stands where programs take
 // one; otherwise a sentence is left alone.
 func (s *shell) tryLine(text string, runs bool) bool {
 	text = strings.TrimLeft(text, " \t\n!:|\\")
-	if !namesScary(text) || !runs && isSentence(text) {
+	if !namesScaryProgram(text) || !runs && isSentence(text) {
 		return false
 	}
-	s.try(func(f *shell) {
+	s.tryAside(func(f *shell) {
 		f.tried = !runs
 		f.parseText(text)
 	})
@@ -566,8 +566,8 @@ func (s *shell) tryCode(f field) {
 	}
 }
 
-// try reads with a shell whose findings are thrown away but for its dangers.
-func (s *shell) try(read func(*shell)) {
+// tryAside reads with a shell whose findings are thrown away but for its dangers.
+func (s *shell) tryAside(read func(*shell)) {
 	t := s.readAside(func(f *shell) {
 		f.quiet = true
 		f.trial++
@@ -578,8 +578,8 @@ func (s *shell) try(read func(*shell)) {
 	}
 }
 
-// namesScary reports whether a scary program stands somewhere in text.
-func namesScary(text string) bool {
+// namesScaryProgram reports whether a scary program stands somewhere in text.
+func namesScaryProgram(text string) bool {
 	for text != "" {
 		i := strings.IndexAny(text, " \t\n;|&()`'\"$<>{}!\\=,")
 		if i < 0 {

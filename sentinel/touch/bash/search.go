@@ -18,13 +18,13 @@ type search struct {
 
 var findRuns = toSet("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
 
-func isRun(f field) bool { return findRuns[f.text] }
+func isFindRun(f field) bool { return findRuns[f.text] }
 
 // newSearch reads the words of find and fd.
 func newSearch(s *shell, name string, args []field) *search {
 	f := &search{s: s, roots: args}
 	if name != "find" {
-		f.roots, f.expr = readFd(args)
+		f.roots, f.expr = readFdWords(args)
 		f.ends = true
 	} else if i := slices.IndexFunc(args, isExpression); i >= 0 {
 		f.roots, f.expr = args[:i], args[i:]
@@ -61,7 +61,7 @@ func (f *search) run() stream {
 			f.deleteFound(r)
 		}
 	}
-	s.made.impure = s.made.impure || deletes || slices.ContainsFunc(f.expr, isRun)
+	s.made.impure = s.made.impure || deletes || slices.ContainsFunc(f.expr, isFindRun)
 	return out
 }
 
@@ -75,10 +75,10 @@ func isExpression(f field) bool {
 var fdValues = toSet("-e -E -t -T -d -g -c -j -o -S --type --max-depth --min-depth --color --threads --extension --exclude " +
 	"--changed-within --size")
 
-// readFd says in find's words what fd is told: its first operand is a pattern.
-func readFd(args []field) (roots, expr []field) {
+// readFdWords says in find's words what fd is told: its first operand is a pattern.
+func readFdWords(args []field) (roots, expr []field) {
 	var ops []field
-	end := slices.IndexFunc(args, isRun)
+	end := slices.IndexFunc(args, isFindRun)
 	if end < 0 {
 		end = len(args)
 	}
@@ -97,7 +97,7 @@ func readFd(args []field) (roots, expr []field) {
 	if n := len(strings.Trim(ops[0].text, "^$.*?")); n > 0 && n <= 3 {
 		option = "-xtype" // a part of any name: it narrows, and looks for nothing
 	}
-	return ops[1:], slices.Concat(literalFields([]string{option, globOf(ops[0].text)}), args[end:])
+	return ops[1:], slices.Concat(literalFields([]string{option, globOfRegexp(ops[0].text)}), args[end:])
 }
 
 var (
@@ -124,12 +124,12 @@ func (f *search) readExpression() (deletes bool) {
 			run = append(run, f.expr[i+1:end])
 			i = end
 		case findPrints[t]:
-			s.overwrite(val)
+			s.overwriteFile(val)
 		case t == "-delete":
 			deletes = true
 		case not:
 		case findPatterns[t]:
-			f.narrow = f.narrow || !matchesAll(val.text)
+			f.narrow = f.narrow || !matchesAllNames(val.text)
 			f.addPattern(t, val.text)
 		default:
 			f.narrow = f.narrow || findTests[t] || t == "-size" && !strings.HasPrefix(val.text, "+0")
@@ -137,7 +137,7 @@ func (f *search) readExpression() (deletes bool) {
 	}
 	for _, r := range f.roots {
 		for _, pattern := range f.named {
-			s.addBelow(r, pattern, run == nil)
+			s.addPathBelow(r, pattern, run == nil)
 		}
 		for _, words := range run {
 			f.runFound(r, words)
@@ -149,12 +149,12 @@ func (f *search) readExpression() (deletes bool) {
 // addPattern adds what a search looks for: of the end of a file's path.
 func (f *search) addPattern(option, pattern string) {
 	if strings.HasSuffix(option, "regex") {
-		pattern = globOf(pattern)
+		pattern = globOfRegexp(pattern)
 	}
 	if !strings.HasSuffix(option, "name") || option == "-wholename" || option == "-iwholename" {
 		pattern = strings.TrimLeft(pattern, "*/")
 	}
-	if !matchesAll(pattern) {
+	if !matchesAllNames(pattern) {
 		f.named = append(f.named, pattern)
 	}
 }
@@ -163,7 +163,7 @@ func (f *search) addPattern(option, pattern string) {
 func (f *search) deleteFound(r field) {
 	s := f.s
 	if f.narrow {
-		s.doubtFed(field{text: f.entryBelow(r.text), bare: r.bare, unknown: true, blank: r.blank, provenance: provenance{fed: !r.unknown}})
+		s.doubtFedTarget(field{text: f.entryBelow(r.text), bare: r.bare, unknown: true, blank: r.blank, provenance: provenance{fed: !r.unknown}})
 		return
 	}
 	r.tree = true
@@ -182,8 +182,8 @@ func (f *search) entryBelow(dir string) string {
 	return strings.TrimSuffix(dir, "/") + "/" + pattern
 }
 
-// matchesAll reports whether a pattern matches every name.
-func matchesAll(pattern string) bool { return strings.Trim(pattern, "*?.^$/") == "" }
+// matchesAllNames reports whether a pattern matches every name.
+func matchesAllNames(pattern string) bool { return strings.Trim(pattern, "*?.^$/") == "" }
 
 func findExecEnd(words []field) int {
 	for i, w := range words {
@@ -200,15 +200,15 @@ func (f *search) runFound(r field, words []field) {
 	if f.narrow {
 		r = field{text: f.entryBelow(r.text), bare: f.entryBelow(r.bare), unknown: true, provenance: provenance{fed: true}}
 	}
-	found := f.s.substitute(words, "{}", []field{r})
+	found := f.s.substituteItems(words, "{}", []field{r})
 	if !f.ends && len(found) > len(words) { // no {} in it
 		found = words
 	}
 	f.s.runWords(found, stream{})
 }
 
-// globOf is a pattern close to a regular expression, which may match anywhere.
-func globOf(expr string) string {
+// globOfRegexp is a pattern close to a regular expression, which may match anywhere.
+func globOfRegexp(expr string) string {
 	head, tail := "*", "*"
 	if e, ok := strings.CutPrefix(expr, "^"); ok {
 		head, expr = "", e

@@ -128,7 +128,7 @@ func (s *shell) runStatement(st *syntax.Stmt, in stream) stream {
 	}
 	s.feedConsumers(st, in, out)
 	if s.made.sends > sends {
-		s.markSent(from, to)
+		s.markSentPaths(from, to)
 	}
 	return out
 }
@@ -137,7 +137,7 @@ func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
 	out := stream{open: true}
 	switch cmd := cmd.(type) {
 	case *syntax.CallExpr:
-		return s.runCall(cmd, in)
+		return s.runCallExpr(cmd, in)
 	case *syntax.BinaryCmd:
 		return s.runBinary(cmd, in)
 	case *syntax.Subshell:
@@ -150,9 +150,9 @@ func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
 			out.mix(s.runUnsure(c.Then, in).taint)
 		}
 	case *syntax.WhileClause:
-		return s.runWhile(cmd, in)
+		return s.runWhileLoop(cmd, in)
 	case *syntax.ForClause:
-		return s.runFor(cmd, in)
+		return s.runForLoop(cmd, in)
 	case *syntax.CaseClause:
 		s.expandWords(cmd.Word)
 		for _, item := range cmd.Items {
@@ -170,7 +170,7 @@ func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
 	case *syntax.DeclClause:
 		return s.declareNames(cmd)
 	default: // [[ … ]], (( … )), let: only what they substitute runs
-		s.walkInner(cmd)
+		s.walkSubstitutions(cmd)
 	}
 	return out
 }
@@ -181,15 +181,15 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 	switch b.Op {
 	case syntax.Pipe, syntax.PipeAll:
 		from := len(s.out.Paths)
-		left := s.runSide(b.X, in)
+		left := s.runPipeSide(b.X, in)
 		left.open = true
 		to, sends, opens := len(s.out.Paths), s.made.sends, s.made.opens
-		out := s.runSide(b.Y, left)
+		out := s.runPipeSide(b.Y, left)
 		if s.made.sends > sends {
-			s.markSent(from, to)
+			s.markSentPaths(from, to)
 		}
 		if s.made.opens > opens {
-			s.markOpened(from, to, s.made.trees > 0)
+			s.markOpenedPaths(from, to, s.made.trees > 0)
 		}
 		return out
 	case syntax.AndStmt:
@@ -211,8 +211,8 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 	return out
 }
 
-// walkInner walks the command substitutions inside a node that runs nothing else.
-func (s *shell) walkInner(n syntax.Node) {
+// walkSubstitutions walks the command substitutions inside a node that runs nothing else.
+func (s *shell) walkSubstitutions(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
@@ -236,12 +236,12 @@ func (s *shell) expandWords(list ...*syntax.Word) {
 	}
 }
 
-func (s *shell) runFor(f *syntax.ForClause, in stream) stream {
+func (s *shell) runForLoop(f *syntax.ForClause, in stream) stream {
 	switch l := f.Loop.(type) {
 	case *syntax.WordIter:
 		var v value
 		for _, w := range l.Items {
-			for _, fl := range flatten(s.expandWord(w)) {
+			for _, fl := range flattenFields(s.expandWord(w)) {
 				if !s.budget.takeItems(1) {
 					return stream{open: true}
 				}
@@ -256,14 +256,14 @@ func (s *shell) runFor(f *syntax.ForClause, in stream) stream {
 		if l.Cond == nil && isFlood(f.Do) {
 			s.addDanger(ForkBomb)
 		}
-		s.walkInner(f.Loop)
+		s.walkSubstitutions(f.Loop)
 	}
 	return s.runUnsure(f.Do, in)
 }
 
-// runSide reads one side of a pipe. One that is a pipe itself has sides of its
+// runPipeSide reads one side of a pipe. One that is a pipe itself has sides of its
 // own.
-func (s *shell) runSide(st *syntax.Stmt, in stream) stream {
+func (s *shell) runPipeSide(st *syntax.Stmt, in stream) stream {
 	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) {
 		return s.runStatement(st, in)
 	}
@@ -295,9 +295,9 @@ func isItself(w *syntax.Word) bool {
 		p.Param != nil && p.Exp == nil && (p.Param.Value == "0" || p.Param.Value == "BASH_SOURCE")
 }
 
-// runWhile reads a loop. One that never ends and waits for nothing that it starts
+// runWhileLoop reads a loop. One that never ends and waits for nothing that it starts
 // fills the machine with processes.
-func (s *shell) runWhile(w *syntax.WhileClause, in stream) stream {
+func (s *shell) runWhileLoop(w *syntax.WhileClause, in stream) stream {
 	if isConstant(w.Cond, w.Until) && isFlood(w.Do) {
 		s.addDanger(ForkBomb)
 	}
@@ -363,32 +363,32 @@ func (s *shell) readRedirect(r *syntax.Redirect, in stream) stream {
 		if r.Hdoc == nil {
 			return stream{open: true, known: true}
 		}
-		return s.openDescriptor(r, s.readGiven(r.Hdoc, ""), in)
+		return s.openDescriptor(r, s.readHereText(r.Hdoc, ""), in)
 	case syntax.WordHdoc:
-		return s.openDescriptor(r, s.readGiven(r.Word, "\n"), in)
+		return s.openDescriptor(r, s.readHereText(r.Word, "\n"), in)
 	}
-	for _, f := range flatten(s.expandWord(r.Word)) {
+	for _, f := range flattenFields(s.expandWord(r.Word)) {
 		switch r.Op {
 		case syntax.RdrIn:
 			s.addAccess(f, Read)
 			s.dialSocket(f)
-			in = s.openDescriptor(r, s.readFile(f, in), in)
+			in = s.openDescriptor(r, s.readFileStream(f, in), in)
 		case syntax.RdrInOut:
 			s.addAccess(f, Read|Write)
 			s.dialSocket(f)
-			in = s.openDescriptor(r, s.readFile(f, in), in)
+			in = s.openDescriptor(r, s.readFileStream(f, in), in)
 		case syntax.DplIn, syntax.DplOut:
 			if from, ok := s.made.fds[f.text]; ok && r.Op == syntax.DplIn {
 				in = from
 			}
 			if !isNumber(f.text) && f.text != "-" {
-				s.overwrite(f)
+				s.overwriteFile(f)
 			} else if s.made.fds[f.text].source == fromSocket {
 				s.made.pending = append(s.made.pending, written{to: literalField(sockets[0]), all: r.N == nil || r.N.Value == "1"})
 			}
 		default:
-			s.overwrite(f)
-			if isSocket(f.text) {
+			s.overwriteFile(f)
+			if isSocketPath(f.text) {
 				s.openDescriptor(r, stream{open: true, source: fromSocket}, in)
 			}
 			s.made.pending = append(s.made.pending, written{
@@ -408,7 +408,7 @@ func dialsBack(list []*syntax.Redirect) bool {
 			continue
 		}
 		l, ok := r.Word.Parts[0].(*syntax.Lit)
-		host = host || ok && isSocket(l.Value) && r.Op != syntax.RdrIn
+		host = host || ok && isSocketPath(l.Value) && r.Op != syntax.RdrIn
 		zero := r.N != nil && r.N.Value == "0"
 		back = back || zero && (r.Op == syntax.DplOut || r.Op == syntax.DplIn) || r.Op == syntax.DplIn && r.N == nil || r.Op == syntax.RdrInOut &&
 			(r.N == nil || zero)
@@ -428,13 +428,13 @@ func (s *shell) openDescriptor(r *syntax.Redirect, from, in stream) stream {
 		fd = strconv.Itoa(9 + s.made.next)
 		s.setVariable(name, literalValue(fd))
 	}
-	remember(s.budget, &s.made.fds, fd, from)
+	rememberKey(s.budget, &s.made.fds, fd, from)
 	return in
 }
 
-// readGiven is the stream of a here-document or a here-string.
-func (s *shell) readGiven(w *syntax.Word, end string) stream {
-	alts := s.readTexts(w, end == "")
+// readHereText is the stream of a here-document or a here-string.
+func (s *shell) readHereText(w *syntax.Word, end string) stream {
+	alts := s.expandUnsplit(w, end == "")
 	out := stream{open: true}
 	for _, f := range alts {
 		for _, p := range f {

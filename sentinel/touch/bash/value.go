@@ -136,8 +136,8 @@ func substitutedValue(out stream) value {
 	return value{{{s: "$()", kind: unknownFrag, provenance: provenance{fed: true}, taint: out.taint}}}
 }
 
-// joinEach is one value of several fields.
-func joinEach(list []field) value {
+// joinFieldsInOne is one value of several fields.
+func joinFieldsInOne(list []field) value {
 	all := frags{}
 	for i, p := range list {
 		if i > 0 {
@@ -162,8 +162,8 @@ func markNeverEmpty(v value) value {
 	return out
 }
 
-// toField is a value as one field.
-func toField(fr frags) field {
+// fieldOfFrags is a value as one field.
+func fieldOfFrags(fr frags) field {
 	f := field{text: fr.text(), bare: fr.text()}
 	for _, p := range fr {
 		if p.kind == unknownFrag {

@@ -29,31 +29,31 @@ func newXargsJob(s *shell, name string, args []field, in stream) *xargsJob {
 	a := &action{s: s, at: s, name: name, args: args, use: programs.ReadWords(name, listWords(nil, args))}
 	j := &xargsJob{s: s, replace: "{}", lines: name == "parallel"}
 	for _, p := range a.use.Parts {
-		f := a.field(&p)
+		f := a.fieldOf(&p)
 		switch {
 		case p.Role == programs.Command, p.Role == programs.Line:
-			j.words = a.words(p)
+			j.words = a.wordsOf(p)
 		case floodOptions[p.Option]:
 			if n := strings.Trim(f.text, "0"); in.endless && isNumber(f.text) && (n == "" || len(f.text) > 3) {
 				s.addDanger(ForkBomb) // programs without bound for input without end
 			}
 		case p.Option == "-a" || strings.HasPrefix(p.Option, "--arg"):
 			s.addAccess(f, Read)
-			in = s.readFile(f, in)
+			in = s.readFileStream(f, in)
 		case strings.HasPrefix(p.Option, "-i") || strings.HasPrefix(p.Option, "-I") || p.Option == "--replace" || p.Option == "-J":
 			j.replace = orElse(f.text, j.replace)
 		default:
 			s.mentionWords([]field{f})
 		}
 	}
-	if !j.takeGiven() {
-		j.items = j.listItems(in)
+	if !j.takeGivenItems() {
+		j.items = j.listInputItems(in)
 	}
 	return j
 }
 
-// takeGiven takes the words behind ":::" for the items.
-func (j *xargsJob) takeGiven() bool {
+// takeGivenItems takes the words behind ":::" for the items.
+func (j *xargsJob) takeGivenItems() bool {
 	s := j.s
 	if !j.lines {
 		return false
@@ -61,14 +61,14 @@ func (j *xargsJob) takeGiven() bool {
 	for i, a := range j.words {
 		if strings.HasPrefix(a.text, "::::") && i+1 < len(j.words) {
 			s.addAccess(j.words[i+1], Read)
-			j.items = j.listItems(s.readFile(j.words[i+1], stream{}))
+			j.items = j.listInputItems(s.readFileStream(j.words[i+1], stream{}))
 			j.words = j.words[:i]
 			return true
 		}
 		if a.text == ":::" || a.text == ":::+" {
 			given := j.words[i+1:]
 			j.words = j.words[:i]
-			if hasWord(given, ":::") && (namesScary(joinTexts(j.words)) || namesScary(joinTexts(given))) {
+			if hasWord(given, ":::") && (namesScaryProgram(joinTexts(j.words)) || namesScaryProgram(joinTexts(given))) {
 				s.addUnread(UnreadCode) // each word of one list with each of the others
 			}
 			j.items = slices.DeleteFunc(slices.Clone(given), func(f field) bool { return strings.HasPrefix(f.text, ":::") })
@@ -78,8 +78,8 @@ func (j *xargsJob) takeGiven() bool {
 	return false
 }
 
-// listItems returns what a stream hands out, one field each.
-func (j *xargsJob) listItems(in stream) []field {
+// listInputItems returns what a stream hands out, one field each.
+func (j *xargsJob) listInputItems(in stream) []field {
 	switch {
 	case in.known:
 		var out []field
@@ -97,8 +97,8 @@ func (j *xargsJob) listItems(in stream) []field {
 	return nil
 }
 
-// runItems runs the words once for each item.
-func (j *xargsJob) runItems() {
+// runEachItem runs the words once for each item.
+func (j *xargsJob) runEachItem() {
 	s, words, items := j.s, j.words, j.items
 	if len(items) > maxList {
 		s.budget.over = true
@@ -120,12 +120,12 @@ func (j *xargsJob) runItems() {
 			if it.blank { // its text is this variable's
 				g.ownNames().vars["read"] = value{it.toFrags()}
 			}
-			g.guessLine(joinTexts(s.substitute(words, j.replace, []field{it})))
+			g.guessLine(joinTexts(s.substituteItems(words, j.replace, []field{it})))
 			continue
 		}
-		s.runWords(s.substitute(words, j.replace, []field{it}), stream{})
+		s.runWords(s.substituteItems(words, j.replace, []field{it}), stream{})
 		if parts := strings.Fields(it.text); len(parts) > 1 && !it.unknown {
-			s.runWords(s.substitute(words, j.replace, literalFields(parts)), stream{})
+			s.runWords(s.substituteItems(words, j.replace, literalFields(parts)), stream{})
 		}
 	}
 	if len(items) == 0 {
