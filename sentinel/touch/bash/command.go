@@ -337,63 +337,6 @@ func (s *shell) guessOperator(f field, args []field) {
 	}
 }
 
-// bindVariable reads the value that a variable is given for the sake of the programs
-// that run it.
-func (s *shell) bindVariable(name string, v value) {
-	if len(v) == 0 {
-		return
-	}
-	lib := name == "LD_PRELOAD" || name == "LD_AUDIT" || name == "DYLD_INSERT_LIBRARIES"
-	if cacheVars[name] && s.namesCoreTree(fieldOfFrags(v[0])) {
-		s.addUnread(UnreadTarget)
-	}
-	if proxies[name] {
-		s.findMetadata(literalField(v[0].text()))
-	}
-	if strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(strings.TrimSpace(v[0].text()), "() {") {
-		_, body, _ := strings.Cut(v[0].text(), "{") // a function, and what Shellshock ran behind it
-		s.guessLine("{" + body)
-		s.guessLine(strings.TrimSuffix(strings.TrimSpace(body), "}"))
-		for part := range strings.SplitSeq(body, "}") {
-			s.guessLine(strings.TrimLeft(part, "; "))
-		}
-	}
-	if !lib && !commandVars[name] && !namesRunner(name) && startFiles[name] == "" && !strings.HasPrefix(name, "GIT_CONFIG_VALUE_") {
-		return
-	}
-	for _, fr := range v[:min(len(v), 4)] {
-		s.bindRunnerField(name, fieldOfFrags(fr), lib)
-	}
-}
-
-// substituteItems puts the items where replace stands, or at the end.
-func (s *shell) substituteItems(words []field, replace string, items []field) []field {
-	out, found := make([]field, 0, len(words)+len(items)), false
-	for _, w := range words {
-		switch {
-		case w.text == replace:
-			out, found = append(out, items...), true
-		case strings.Contains(w.text, replace) && len(items) > 0:
-			found = true
-			it := items[0]
-			if !s.budget.TakeBytes(len(w.text) + strings.Count(w.text, replace)*len(it.text)) {
-				return out
-			}
-			w.text = strings.ReplaceAll(w.text, replace, it.text)
-			w.bare = strings.ReplaceAll(w.bare, replace, it.bare)
-			w.unknown, w.fed = w.unknown || it.unknown, w.fed || it.fed
-			w.mix(it.taint)
-			out = append(out, w)
-		default:
-			out = append(out, w)
-		}
-	}
-	if !found {
-		out = append(out, items...)
-	}
-	return out
-}
-
 // runBuiltin runs the words of a shell that change the shell itself: they give a
 // name a value, another name to a command, or keep a line for later. first is
 // the command's first word as it stands.
@@ -688,6 +631,35 @@ var proxies = toSet("http_proxy https_proxy all_proxy ftp_proxy HTTP_PROXY HTTPS
 var startFiles = map[string]string{"BASH_ENV": "bash", "ENV": "sh", "PYTHONSTARTUP": "python", "RUBYOPT": "ruby", "PERL5OPT": "perl",
 	"NODE_OPTIONS": "node", "JAVA_TOOL_OPTIONS": "java", "_JAVA_OPTIONS": "java"}
 
+// bindVariable reads the value that a variable is given for the sake of the programs
+// that run it.
+func (s *shell) bindVariable(name string, v value) {
+	if len(v) == 0 {
+		return
+	}
+	lib := name == "LD_PRELOAD" || name == "LD_AUDIT" || name == "DYLD_INSERT_LIBRARIES"
+	if cacheVars[name] && s.namesCoreTree(fieldOfFrags(v[0])) {
+		s.addUnread(UnreadTarget)
+	}
+	if proxies[name] {
+		s.findMetadata(literalField(v[0].text()))
+	}
+	if strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(strings.TrimSpace(v[0].text()), "() {") {
+		_, body, _ := strings.Cut(v[0].text(), "{") // a function, and what Shellshock ran behind it
+		s.guessLine("{" + body)
+		s.guessLine(strings.TrimSuffix(strings.TrimSpace(body), "}"))
+		for part := range strings.SplitSeq(body, "}") {
+			s.guessLine(strings.TrimLeft(part, "; "))
+		}
+	}
+	if !lib && !commandVars[name] && !namesRunner(name) && startFiles[name] == "" && !strings.HasPrefix(name, "GIT_CONFIG_VALUE_") {
+		return
+	}
+	for _, fr := range v[:min(len(v), 4)] {
+		s.bindRunnerField(name, fieldOfFrags(fr), lib)
+	}
+}
+
 func (s *shell) bindRunnerField(name string, f field, lib bool) {
 	switch {
 	case lib:
@@ -736,4 +708,32 @@ func (s *shell) readStartFile(by string, f field) {
 		s.mentionWords(literalFields(strings.Fields(f.text)))
 		s.readCode(f, "")
 	}
+}
+
+// substituteItems puts the items where replace stands, or at the end.
+func (s *shell) substituteItems(words []field, replace string, items []field) []field {
+	out, found := make([]field, 0, len(words)+len(items)), false
+	for _, w := range words {
+		switch {
+		case w.text == replace:
+			out, found = append(out, items...), true
+		case strings.Contains(w.text, replace) && len(items) > 0:
+			found = true
+			it := items[0]
+			if !s.budget.TakeBytes(len(w.text) + strings.Count(w.text, replace)*len(it.text)) {
+				return out
+			}
+			w.text = strings.ReplaceAll(w.text, replace, it.text)
+			w.bare = strings.ReplaceAll(w.bare, replace, it.bare)
+			w.unknown, w.fed = w.unknown || it.unknown, w.fed || it.fed
+			w.mix(it.taint)
+			out = append(out, w)
+		default:
+			out = append(out, w)
+		}
+	}
+	if !found {
+		out = append(out, items...)
+	}
+	return out
 }

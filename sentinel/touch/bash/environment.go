@@ -51,7 +51,7 @@ func setKey[K comparable, V any](m *map[K]V, name K, v V) {
 	(*m)[name] = v
 }
 
-// set gives a variable its value; where that may not happen, one more.
+// setVariable gives a variable its value; where that may not happen, one more.
 func (e *environment) setVariable(name string, v value) {
 	if old := e.def.vars[name]; e.unsure > 0 && len(old) <= maxAlts {
 		v = append(v[:len(v):len(v)], old...)
@@ -59,7 +59,7 @@ func (e *environment) setVariable(name string, v value) {
 	e.ownNames().vars[name] = v
 }
 
-// lookup returns what a variable may hold.
+// lookUpVariable returns what a variable may hold.
 func (e *environment) lookUpVariable(name string) value {
 	name = orElse(e.def.refs[name], name)
 	if v, ok := e.def.vars[name]; ok {
@@ -112,7 +112,7 @@ var usualValues = map[string]string{
 	"SECONDS": "1", "LINENO": "1", "-": "hB",
 }
 
-// positional returns $1 and so on. In a function params start at $1; in a
+// readPositional returns $1 and so on. In a function params start at $1; in a
 // command line at $0, as sh -c has them.
 func (e *environment) readPositional(name string) value {
 	n := 0

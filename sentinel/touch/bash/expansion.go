@@ -117,7 +117,7 @@ func (s *shell) expandParts(list []syntax.WordPart, quoted bool) value {
 				if i > 0 && !s.budget.TakeBytes(next[0].size()) {
 					return unknownValue("$")
 				}
-				out[i] = append(out[i], next[0]...) // ours alone: combine shares nothing
+				out[i] = append(out[i], next[0]...) // ours alone: combineValues shares nothing
 			}
 			continue
 		}
@@ -256,7 +256,7 @@ func unescapeLiteral(t string, quoted bool) frags {
 	return out
 }
 
-// param returns the values of ${…}.
+// expandParameter returns the values of ${…}.
 func (s *shell) expandParameter(p *syntax.ParamExp) value {
 	unknown := value{{{s: "$", kind: unknownFrag}}}
 	if p.Param == nil {
@@ -295,7 +295,8 @@ func (s *shell) expandParameter(p *syntax.ParamExp) value {
 	return s.computeExpansion(p, v)
 }
 
-// element is ${a[i]}: for @ and * all of them in one, otherwise any of them.
+// elementsOfArray returns ${a[i]}: for @ and * all of them in one, otherwise any of
+// them.
 func elementsOfArray(p *syntax.ParamExp, v value) value {
 	w, ok := p.Index.(*syntax.Word)
 	if !ok || w.Lit() != "@" && w.Lit() != "*" {
@@ -311,7 +312,7 @@ func elementsOfArray(p *syntax.ParamExp, v value) value {
 	return value{all}
 }
 
-// alternative is ${x:-word} and its kin.
+// expandAlternative returns ${x:-word} and its kin.
 func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (value, bool) {
 	switch p.Exp.Op {
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
@@ -331,7 +332,7 @@ func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (value, bool) {
 	return nil, false
 }
 
-// compute lets the shell library work out ${x#y}, ${x:1:2}, ${x/a/b} for each
+// computeExpansion lets the shell library work out ${x#y}, ${x:1:2}, ${x/a/b} for each
 // known value.
 func (s *shell) computeExpansion(p *syntax.ParamExp, v value) value {
 	var out value

@@ -8,6 +8,14 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
+// fileView is what a shell knows of files: where words lead, what was made, and what
+// touching them does.
+type fileView struct {
+	environment
+	links *path.Links
+	made  *made
+}
+
 func (fv *fileView) addAccess(f field, a Access) { fv.addPath(f, Path{Access: a}) }
 
 // addPath records a path for each place that a word may name.
@@ -279,14 +287,6 @@ func (fv *fileView) leaksMade(text string) bool {
 		}
 	}
 	return false
-}
-
-// fileView is what a shell knows of files: where words lead, what was made, and what
-// touching them does.
-type fileView struct {
-	environment
-	links *path.Links
-	made  *made
 }
 
 // valueOfFolder is what PWD holds in a folder.

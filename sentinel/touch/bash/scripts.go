@@ -240,7 +240,7 @@ var zshFor = regexp.MustCompile(`\bfor\s+(\w+)\s*\(([^()]*)\)\s*(?:\{\s*)?([^;{}
 // globCode is the code in a qualifier of zsh: *(e:"rm x":).
 var globCode = regexp.MustCompile(`\([^()]*[eE+](['"{:|<\[])(.+?)['"}:|>\]]*\)`)
 
-// parseVariantOnce reads text and walks it, and returns what it prints.
+// parseText reads text and walks it, and returns what it prints.
 func (s *shell) parseText(text string) stream {
 	if s.level > maxLevels || !s.budget.TakeBytes(parseCost) {
 		s.budget.over = true
