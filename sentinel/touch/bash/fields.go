@@ -7,13 +7,13 @@ import (
 
 // field is one argument of a command.
 type field struct {
-	text    string  // unknown parts as stand-ins
-	bare    string  // unknown parts as empty: what unset variables give
-	unknown bool    // some part is
-	blank   bool    // all of it is unknown
-	glob    bool    // has a pattern that the shell expands
-	proc    *stream // of <( … )
+	text    string // unknown parts as stand-ins
+	bare    string // unknown parts as empty: what unset variables give
+	unknown bool   // some part is
+	blank   bool   // all of it is unknown
+	glob    bool   // has a pattern that the shell expands
 	provenance
+	proc *stream // of <( … )
 	taint
 }
 

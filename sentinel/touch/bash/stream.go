@@ -5,10 +5,10 @@ package bash
 type stream struct {
 	open, known bool
 	endless     bool
+	source      streamSource
 	text        string
 	trees       []string
 	some        []string // "build/*.o", or "build/$entry" where nothing is known
-	source      streamSource
 	taint
 }
 

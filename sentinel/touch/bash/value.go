@@ -19,9 +19,9 @@ const (
 type frag struct {
 	s    string
 	kind fragKind
+	provenance
 	bare string  // of an unknown one: what is known of it
 	proc *stream // what <( … ) prints
-	provenance
 	taint
 }
 
