@@ -66,3 +66,26 @@ func FuzzURL(f *testing.F) {
 		}
 	})
 }
+
+// A metadata service is found among the operands of clients with forms of their
+// own, in lists, proxies and whole strings of programs; in text it is data.
+func TestDialled(t *testing.T) {
+	for _, line := range []string{
+		"socat - TCP:169.254.169.254:80", "openssl s_client -connect 169.254.169.254:443", "ssh -L 80:169.254.169.254:80 h", "lynx -dump 169.254.169.254", "echo http://169.254.169.254 | wget -i -", "curl -K <(echo 'url=http://169.254.169.254/')",
+		"http_proxy=http://169.254.169.254 curl http://a.example", `python3 -c 'import socket;socket.create_connection(("169.254.169.254",80))'`, `node -e 'require("http").get({host:"169.254.169.254"})'`, "pwsh -c 'irm 169.254.169.254'", "ec2-metadata", "go get 169.254.169.254/a",
+	} {
+		require.True(t, reaches(shell(t, line), touch.Metadata), line)
+	}
+	for _, line := range []string{
+		"socat - TCP:a.example:80", "ssh -L 80:localhost:80 h", "grep -rn 169.254.169.254 .", "iptables -A OUTPUT -d 169.254.169.254 -j DROP", `python3 -c 'print("169.254.169.254")'`, "ec2-metadata --help", "echo 169.254.169.254", "docker run a echo 169.254.169.254",
+	} {
+		require.False(t, reaches(shell(t, line), touch.Metadata), line)
+	}
+	url := func(u string) touch.Touch { return of(t, `{"url":"`+u+`"}`) }
+	for _, u := range []string{"http:///169.254.169.254/", "jar:http://169.254.169.254!/", "http://169.254.169.254;a.example/", "http://a9fea9fe.7f000001.rbndr.us/", "https://a.example/?u=http%3A%2F%2F169.254.169.254%2F"} {
+		require.True(t, reaches(url(u), touch.Metadata), u)
+	}
+	for _, u := range []string{"https://a.example/a;b,c", "https://a.example/?u=https%3A%2F%2Fb.example%2F", "https://a.example//b"} {
+		require.False(t, reaches(url(u), touch.Metadata), u)
+	}
+}

