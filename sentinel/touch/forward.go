@@ -12,13 +12,14 @@ import (
 // paths against "/" and knows no home folder but the usual places.
 type Env = path.Env
 
-// Extent says how much of a path is touched, Exposure who gets to see what a file
-// holds, and Spelling how the path is spelt: see package bash.
-type (
-	Extent   = bash.Extent
-	Exposure = bash.Exposure
-	Spelling = bash.Spelling
-)
+// Extent says how much of a path is touched: see package bash.
+type Extent = bash.Extent
+
+// Exposure says who gets to see what a file holds: see package bash.
+type Exposure = bash.Exposure
+
+// Spelling says how a path is spelt: see package bash.
+type Spelling = bash.Spelling
 
 // Zone says where a host is, as far as its name tells.
 type Zone = host.Zone
