@@ -285,25 +285,9 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"receiver sentinel/touch/bash.shell":  22,
-	"receiver sentinel/guard.Guard":       5,
-	"receiver sentinel/touch/bash.action": 5,
-
 	"imports orchestrator/assembly": 37, // it puts everything together
 	"imports orchestrator":          14,
-
-	"bools sentinel/touch.Path":          11,
-	"bools sentinel/touch/code.reader":   9,
-	"bools sentinel/touch/programs.Use":  8,
-	"bools sentinel/touch/bash.Path":     7,
-	"bools sentinel/touch/bash.field":    6,
-	"bools sentinel/touch/bash.stream":   6,
-	"bools sentinel/touch/bash.taint":    6,
-	"bools sentinel/touch/code.Findings": 6,
-	"bools sentinel/touch/code.arg":      6,
-	"bools sentinel.body":                5, // fields of a stored record
-	"bools sentinel/touch/code.token":    5,
-	"bools sentinel/touch/programs.Part": 5,
+	"bools sentinel.body":           5, // fields of a stored record
 }
 
 // quoting are files that may hold a banned word: they quote it, or keep a name that

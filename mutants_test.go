@@ -305,14 +305,14 @@ var lifters = []mutant{
 	{"a protected file is known by one name alone", "sentinel/guard/guard.go",
 		"for _, c := range []string{touch.Lexical(p, env), touch.Real(touch.Lexical(p, env), env)} {",
 		"for _, c := range []string{touch.Lexical(p, env)} {", "sentinel/guard", []string{"TestSourcesBehindALink"}, false},
-	{"a forbidden path is forbidden in one case alone", "sentinel/guard/paths.go", "p = fold(p)\n\tfor _, pat",
+	{"a forbidden path is forbidden in one case alone", "sentinel/guard/paths.go", "p = foldCase(p)\n\tfor _, pat",
 		"for _, pat", "sentinel/guard", []string{"TestForbid"}, false},
-	{"a list of hosts lifts the metadata rule", "sentinel/guard/hosts.go", "case h.Zone == touch.Metadata:",
-		"case h.Zone == touch.Metadata && len(g.hosts) == 0:", "sentinel/guard", []string{"TestMetadataWhateverIsListed"}, false},
-	{"a root leads into the core by a link", "sentinel/guard/guard.go", "if inCore(clean) || inCore(real) {",
-		"if inCore(clean) {", "sentinel/guard", []string{"TestRootsByTheirRealPath"}, false},
-	{"a root holds a protected file behind a link", "sentinel/guard/guard.go", "if within(p, clean) || within(p, real) {",
-		"if within(p, clean) {", "sentinel/guard", []string{"TestRootsByTheirRealPath"}, false},
+	{"a list of hosts lifts the metadata rule", "sentinel/guard/examination.go", "case h.Zone == touch.Metadata:",
+		"case h.Zone == touch.Metadata && len(x.guard.hosts) == 0:", "sentinel/guard", []string{"TestMetadataWhateverIsListed"}, false},
+	{"a root leads into the core by a link", "sentinel/guard/guard.go", "if isInCore(clean) || isInCore(real) {",
+		"if isInCore(clean) {", "sentinel/guard", []string{"TestRootsByTheirRealPath"}, false},
+	{"a root holds a protected file behind a link", "sentinel/guard/guard.go", "if isWithin(p, clean) || isWithin(p, real) {",
+		"if isWithin(p, clean) {", "sentinel/guard", []string{"TestRootsByTheirRealPath"}, false},
 }
 
 // unaccounted is broken lines of invariant 5: every proposal is in the ledger, with every
@@ -453,7 +453,8 @@ var heirs = []mutant{
 // forgetters are broken lines of invariant 12: what was acknowledged isn't lost, and nothing
 // that isn't idempotent runs twice.
 var forgetters = []mutant{
-	{"a call is made before its round is on disk", "agents/loop/loop.go", "\tl.Start(c, TaskJournal, func(ctx context.Context) (any, error) { return nil, write(ctx) })",
+	{"a call is made before its round is on disk", "agents/loop/loop.go",
+		"\tl.Start(c, TaskJournal, func(ctx context.Context) (any, error) { return nil, write(ctx) })",
 		"\tl.Next(c)", "agents/loop", []string{"TestRoundFails"}, false},
 	{"a call of a round that was not kept is made", "agents/loop/loop.go", "l.owner.Fail(c, &RoundError{m.Err})",
 		"l.Next(c)", "agents/loop", []string{"TestRoundFails"}, false},

@@ -17,7 +17,8 @@ import (
 // counted is a model that calls twice and then answers, by what it is sent.
 func counted(_ context.Context, r llm.Request) (llm.Response, error) {
 	if n := len(r.Messages); n < 6 {
-		return llm.Response{ToolCalls: []llm.ToolCall{{ID: strconv.Itoa(n), Name: ToolUseSkill, Arguments: `{"skill":"sheep.count","arguments":{"n":1}}`}}}, nil
+		return llm.Response{ToolCalls: []llm.ToolCall{{ID: strconv.Itoa(n), Name: ToolUseSkill,
+			Arguments: `{"skill":"sheep.count","arguments":{"n":1}}`}}}, nil
 	}
 	return llm.Response{Content: "two"}, nil
 }

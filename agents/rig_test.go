@@ -69,7 +69,8 @@ func use(id, skill, args string) llm.ToolCall {
 }
 
 func help(reason string) llm.ToolCall {
-	return llm.ToolCall{ID: "h", Name: ToolRequestHelp, Arguments: loop.EncodeJSON(map[string]any{"reason": reason, "skills": []string{"mail.send"}})}
+	return llm.ToolCall{ID: "h", Name: ToolRequestHelp,
+		Arguments: loop.EncodeJSON(map[string]any{"reason": reason, "skills": []string{"mail.send"}})}
 }
 
 // hang is a model call that ends with its context.

@@ -74,7 +74,8 @@ func tellDesk() *desk {
 // and it ends the same, whichever round its process ended after.
 func TestRestored(t *testing.T) {
 	steps := []modelFunc{
-		calls(use("1", "sheep.count", `{"n":1}`), use("1", "sheep.count", `{"n":2}`), llm.ToolCall{ID: "x", Name: "no such tool", Arguments: "{\"n\":\xff"}),
+		calls(use("1", "sheep.count", `{"n":1}`), use("1", "sheep.count", `{"n":2}`),
+			llm.ToolCall{ID: "x", Name: "no such tool", Arguments: "{\"n\":\xff"}),
 		responds(llm.Response{Content: "thinking", ToolCalls: []llm.ToolCall{use("2", "sheep.shear", `{"n":3}`)}, FinishReason: "tool_calls"}),
 		responds(llm.Response{ToolCalls: []llm.ToolCall{use("3", "sheep.count", `{"n":4}`)}, FinishReason: "length"}),
 		calls(use("", "sheep.count", `{"n":5}`)),

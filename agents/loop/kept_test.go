@@ -15,7 +15,8 @@ import (
 func TestKeptMessages(t *testing.T) {
 	in := Messages{
 		{Role: llm.RoleUser, Content: "<a href=\"x\">\u2028", Name: "n"},
-		{Role: llm.RoleAssistant, Content: "c", ToolCalls: []llm.ToolCall{{ID: "1", Name: "use", Arguments: "{\"\xff\":\"\x00\"}"}, {ID: "2", Name: "use", Arguments: "{}"}, {ID: "3"}}},
+		{Role: llm.RoleAssistant, Content: "c",
+			ToolCalls: []llm.ToolCall{{ID: "1", Name: "use", Arguments: "{\"\xff\":\"\x00\"}"}, {ID: "2", Name: "use", Arguments: "{}"}, {ID: "3"}}},
 		{Role: llm.RoleTool, ToolCallID: "1", Content: "r"},
 	}
 	b, err := json.Marshal(in)

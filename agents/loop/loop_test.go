@@ -28,7 +28,8 @@ func TestCallsAreMadeInOrder(t *testing.T) {
 		require.Zero(t, o.loop.Call)
 
 		require.Equal(t, []string{"user: go", "assistant: "}, contents(o.rounds[0].Messages))
-		require.Equal(t, []string{"tool: of aa", "tool: of bb", "assistant: "}, contents(o.rounds[1].Messages), "what the first round doesn't have")
+		require.Equal(t, []string{"tool: of aa", "tool: of bb", "assistant: "}, contents(o.rounds[1].Messages),
+			"what the first round doesn't have")
 		require.Equal(t, Counts{Questions: 2, Records: 2, Proposed: 2}, o.rounds[1].Counts)
 		require.Equal(t, "c", o.rounds[1].Calls[0].ID)
 	})
@@ -115,7 +116,8 @@ func TestNudge(t *testing.T) {
 // An answer that was cut off has no calls: either each is answered with a text, or it is
 // the last answer.
 func TestCutOffAnswers(t *testing.T) {
-	answer := llm.Response{Content: "half", FinishReason: "length", ToolCalls: []llm.ToolCall{{ID: "a", Name: "tool"}, {ID: "b", Name: "tool"}}}
+	answer := llm.Response{Content: "half", FinishReason: "length",
+		ToolCalls: []llm.ToolCall{{ID: "a", Name: "tool"}, {ID: "b", Name: "tool"}}}
 	bubble(t, func(t *testing.T) {
 		o := &caller{steps: []step{responds(answer), says("x")}, rules: Rules{CutOff: "cut"}, write: keep}
 		o.run(t)

@@ -49,7 +49,8 @@ func TestRedact(t *testing.T) {
 
 // What is kept is a copy: the model goes on reading its own words.
 func TestHiddenMessagesAreCopies(t *testing.T) {
-	list := []llm.Message{{Role: llm.RoleUser, Content: "x"}, {Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "1", Arguments: "a"}, {ID: "2", Arguments: "b"}}}}
+	list := []llm.Message{{Role: llm.RoleUser, Content: "x"},
+		{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "1", Arguments: "a"}, {ID: "2", Arguments: "b"}}}}
 	hide := func(k llm.ToolCall) (llm.ToolCall, bool) {
 		if k.ID == "1" {
 			return k, false

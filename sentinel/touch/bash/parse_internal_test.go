@@ -12,9 +12,11 @@ import (
 // What is read without the parser is what the parser reads: the same words of one
 // command. Lines that begin with a word of the shell's own are left to it.
 func TestPlainLinesAreReadAlike(t *testing.T) {
-	pieces := []string{"rm", "-rf", "a/b.c", "x_1", "--", "2", "..", "a,b", " ", " ", " ", "", "\t", ";", "=", "if", "do", "let", "time", "{", "é", "#", "~"}
+	pieces := []string{"rm", "-rf", "a/b.c", "x_1", "--", "2", "..", "a,b", " ", " ", " ", "", "\t", ";", "=", "if", "do", "let", "time", "{",
+		"é", "#", "~"}
 	random := rand.New(rand.NewPCG(1, 2))
-	lines := []string{"", " ", "rm -rf /", "rm  x", " rm", "rm ", "in x", "a=b c", "eval eval rm x", "time -p rm x", "coproc a", "test 1", "export A", "2 rm", "local"}
+	lines := []string{"", " ", "rm -rf /", "rm  x", " rm", "rm ", "in x", "a=b c", "eval eval rm x", "time -p rm x", "coproc a", "test 1",
+		"export A", "2 rm", "local"}
 	for range 20_000 {
 		var b strings.Builder
 		for range 1 + random.IntN(8) {

@@ -117,9 +117,9 @@ func (t *table) addEntry(e *entry) error {
 	return nil
 }
 
-// program returns the rows of a program, compiled; nil where it has none. Every
+// findProgramRow returns the rows of a program, compiled; nil where it has none. Every
 // row in the table compiles: see its test.
-func (t *table) program(name string) *row {
+func (t *table) findProgramRow(name string) *row {
 	f := t.names[name]
 	if f == nil || name[0] == '@' {
 		return nil
@@ -147,7 +147,7 @@ func (t *table) compileProgram(name string) (*row, error) {
 		clauses, err := t.collectClauses(e, 0)
 		r := root
 		for _, word := range strings.Fields(n)[1:] {
-			r = r.placeChild(word)
+			r = r.placeChildRow(word)
 		}
 		errs = append(errs, err, r.compileRow(e.at, clauses))
 	}
@@ -165,7 +165,7 @@ func (r *row) compileRow(at string, clauses []string) error {
 	r.inheritTraits()
 	var errs []error
 	for _, c := range clauses {
-		if err := r.addClause(c); err != nil {
+		if err := r.compileClause(c); err != nil {
 			errs = append(errs, fmt.Errorf("%s: clause %q: %w", at, c, err))
 		}
 	}
@@ -199,15 +199,15 @@ func (t *table) collectClauses(e *entry, depth int) ([]string, error) {
 
 // inheritTraits takes over the manners of the row above.
 func (r *row) inheritTraits() {
-	if r.parent != nil && !r.has(ownStyle) {
+	if r.parent != nil && !r.hasTrait(ownStyle) {
 		r.traits |= r.parent.traits & inherited
 		r.runs = r.runs || r.parent.runs
 	}
 }
 
-// placeChild returns the row of a word behind r's name, which it makes where
+// placeChildRow returns the row of a word behind r's name, which it makes where
 // there is none.
-func (r *row) placeChild(word string) *row {
+func (r *row) placeChildRow(word string) *row {
 	c := &row{name: r.name + " " + word, parent: r}
 	c.inheritTraits()
 	switch {
@@ -223,12 +223,12 @@ func (r *row) placeChild(word string) *row {
 		r.globs = append(r.globs, c)
 		return c
 	case r.children[word] == nil:
-		putInto(&r.children, word, c)
+		putIntoMap(&r.children, word, c)
 	}
 	return r.children[word]
 }
 
-func putInto[V any](m *map[string]V, key string, v V) {
+func putIntoMap[V any](m *map[string]V, key string, v V) {
 	if *m == nil {
 		*m = map[string]V{}
 	}
