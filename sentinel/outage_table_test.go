@@ -1,7 +1,6 @@
 package sentinel_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,5 +60,5 @@ func TestOutageTableIsChecked(t *testing.T) {
 	many, ok := err.(interface{ Unwrap() []error })
 	require.True(t, ok)
 	require.Len(t, many.Unwrap(), 2)
-	require.False(t, errors.Is(err, sentinel.ErrLimitsAway))
+	require.NotErrorIs(t, err, sentinel.ErrLimitsAway)
 }

@@ -52,8 +52,8 @@ func (s Spread) Draw(d time.Duration) time.Duration {
 }
 
 func takeHundredths(d time.Duration, n int) time.Duration {
-	h := time.Duration(n)
-	return d/100*h + d%100*h/100
+	h, ns := int64(n), int64(d) // apart, so that no product is beyond a Duration
+	return time.Duration(ns/100*h + ns%100*h/100)
 }
 
 // Wait waits for d, and reports whether it was for the whole time. It returns false as soon

@@ -27,12 +27,11 @@ const (
 	writeTimeout = 4 * time.Second
 )
 
-// Pause and Target are what the socket carries of package pause, for those who stand
-// behind it.
-type (
-	Pause  = pause.Pause
-	Target = pause.Target
-)
+// Pause is a pause as the socket carries it, for those who stand behind it.
+type Pause = pause.Pause
+
+// Target is what a pause stops.
+type Target = pause.Target
 
 // The errors of a Backend about a target.
 var (

@@ -1,7 +1,5 @@
 package snapshot
 
-import ()
-
 // minOverwritten is the least number of files of a root whose share counts where some were
 // written over. A program that writes its one or two results again destroys nothing.
 const minOverwritten = 3
