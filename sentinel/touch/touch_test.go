@@ -192,6 +192,15 @@ func TestBranches(t *testing.T) {
 		"if a; then x=/; else x=/tmp/b; fi; rm -r $x": true,
 		"x=/tmp; x+=/a; rm -r $x":                     false,
 		"x=; rm -r \"${x:-/}\"":                       true,
+		`x=; rm -r "/${x-tmp/a}"`:                     true, // x is set, though empty
+		`x=; rm -r "/${x=tmp/a}"`:                     true,
+		`x=; rm -r "/${x:+tmp/a}"`:                    true,
+		`x=1; rm -r "/${x:+tmp/a}"`:                   false,
+		`x=; rm -r "/${x+tmp/a}"`:                     false,
+		`x=1; rm -r "/${x-tmp/a}tmp/a"`:               false,
+		`x=; rm -r "/${x:-tmp/a}"`:                    false,
+		`rm -r "/${ROOT_OF_ALL:+tmp/a}"`:              true, // it may be unset
+		`rm -r "/${ROOT_OF_ALL:-tmp/a}"`:              false,
 	} {
 		require.Equal(t, danger, len(shell(t, line).Dangers) > 0, line)
 	}

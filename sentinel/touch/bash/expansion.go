@@ -312,17 +312,28 @@ func elementsOfArray(p *syntax.ParamExp, v value) value {
 	return value{all}
 }
 
-// expandAlternative returns ${x:-word} and its kin.
-func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (value, bool) {
-	switch p.Exp.Op {
+// expandAlternative evaluates ${x:-w}, ${x:=w}, ${x:+w}, ${x:?w} and the same without a
+// colon, by which an empty x counts as one that is set. ok is false for other operators.
+func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (out value, ok bool) {
+	known := !v.isUnknown() && len(v) == 1
+	empty := known && v[0].text() == ""
+	switch op := p.Exp.Op; op {
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
-		return s.expandUnsplit(p.Exp.Word, false), true
+		nothing := value{{{kind: quotedFrag}}}
+		if empty && op == syntax.AlternateUnsetOrNull {
+			return nothing, true
+		}
+		w := s.expandUnsplit(p.Exp.Word, false)
+		if known {
+			return w, true
+		}
+		return append(slices.Clip(w), nothing...), true // x may be unset
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		if !v.isUnknown() && len(v) == 1 && v[0].text() != "" {
+		if known && (!empty || op == syntax.DefaultUnset || op == syntax.AssignUnset) {
 			return v, true
 		}
 		w := s.expandUnsplit(p.Exp.Word, false)
-		if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
+		if op == syntax.AssignUnset || op == syntax.AssignUnsetOrNull {
 			s.setVariable(p.Param.Value, w)
 		}
 		return w, true
