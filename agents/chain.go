@@ -47,8 +47,8 @@ func (c Chain) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
 	}
 }
 
-// askEachModel goes along the chain. again says that an error may be gone when it is
-// gone along once more, after the shortest wait that a server asked for.
+// askEachModel asks the models in order until one answers. A spent budget or a bad request
+// ends it. again says that another try may help, after wait, the shortest that a server asked for.
 func (c Chain) askEachModel(ctx context.Context, r llm.Request) (resp llm.Response, again bool, wait time.Duration, err error) {
 	err = errors.New("no model is configured for this role")
 	for _, m := range c {

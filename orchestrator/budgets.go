@@ -24,7 +24,7 @@ type refusedBudget struct {
 	until time.Time // zero: as long as the turn
 }
 
-// findRefusals are the refusals of budgets that are spent.
+// spentBudgets are the refusals of budgets that are spent.
 type spentBudgets struct{ byKind map[budgetKind]refusedBudget }
 
 // noteRefusal remembers a refusal for a budget that is spent.

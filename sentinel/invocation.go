@@ -110,8 +110,8 @@ func (i *invocation) takeSteps(ctx context.Context, steps ...func(context.Contex
 	return i.result, i.failed
 }
 
-// reserve uses the proposal's slot, whatever becomes of the proposal. A limiter that
-// can't answer denies, and a pause does before anything is counted.
+// reserve uses the proposal's slot, whatever becomes of the proposal. A pause denies before
+// anything is counted. A limiter's error denies, except ErrLimitsAway, which judge resolves.
 func (i *invocation) reserve(ctx context.Context) error {
 	start := i.p.now()
 	v, paused := i.p.pauseVerdict(i.proposal.Grant.User(), i.proposal.Skill)
@@ -157,7 +157,7 @@ func (i *invocation) judge(ctx context.Context) error {
 	return nil
 }
 
-// review asks the review while nothing has denied.
+// review asks the review while no gate has denied or deferred.
 func (i *invocation) review(ctx context.Context) error {
 	d := &i.decision
 	v := Verdict{Gate: GateReview, State: NotReached}
@@ -171,7 +171,7 @@ func (i *invocation) review(ctx context.Context) error {
 }
 
 // approve asks a person where the outcome is Ask, and asks the rules again after a yes:
-// see hold.go. What approve began ends with stopWaiting.
+// see hold.go. endApproval ends what approve began.
 func (i *invocation) approve(ctx context.Context) error {
 	if err := i.takeUpQuestion(ctx); err != nil {
 		return err

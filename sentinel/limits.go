@@ -88,7 +88,7 @@ type Limiter interface {
 	Release(ctx context.Context, skill, callID string)
 }
 
-// countProposal uses the slot, paused or not.
+// countProposal uses the proposal's slot. Its callers look at pauses.
 func (p *Checkpoint) countProposal(ctx context.Context, g Grant, callID, skill string) Verdict {
 	s := Slot{
 		CallID: callID, User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID(), AgentCalls: g.Calls(),

@@ -28,10 +28,10 @@
 // An owner that waits for somebody else, a person or another process, has none. Prejudging
 // runs beside it, and ends with the answer whose calls it is about.
 //
-// Where agents and turns differ on purpose Rules say so, each by what it means. Decision
+// Rules say where agents and turns differ on purpose. Decision
 // 0018 lists what they share and what they don't.
 //
 // What not to do: don't run a call from here, since a loop holds no desk; don't add a
 // message but by Say, which counts its room; don't keep a Loop after its process has
-// ended. The package isn't stable: agents and turns are its only users.
+// ended. Agents and turns are its only users.
 package loop

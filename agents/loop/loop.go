@@ -34,8 +34,8 @@ type Question struct {
 
 // Tools are what the model may call.
 type Tools interface {
-	// RefuseCalls returns what the calls that are left are answered with, where they are
-	// not to be made, else an empty text. They count as omitted.
+	// RefuseCalls returns the answer to all calls that are left, or "" where they are to
+	// be made. They count as omitted.
 	RefuseCalls() string
 	// ListPrejudged returns what of a new answer's calls is to be judged ahead.
 	ListPrejudged(calls []llm.ToolCall) []skills.Proposed
@@ -57,7 +57,8 @@ type Ending interface {
 
 // Book is where the owner's rounds are written down.
 type Book interface {
-	// PrepareRound returns what writes a round down, nil where the owner keeps none.
+	// PrepareRound returns the function that writes the round down, or nil where the owner
+	// keeps no journal.
 	PrepareRound(r Round) func(ctx context.Context) error
 }
 
@@ -93,8 +94,8 @@ type Rules struct {
 	// IsWhole reports by its finish reason whether an answer is whole, so that its calls
 	// are what the model meant.
 	IsWhole func(finish string) bool
-	// CutOff is what the calls of an answer that is not whole are answered with. Without
-	// it such an answer is the last.
+	// CutOff answers the calls of an answer that was cut off. If it is empty, such an answer
+	// ends the loop.
 	CutOff string
 	// EchoIsKept says that the messages hold calls in the form that servers take.
 	// Otherwise they hold them as the model wrote them, see Dialogue.EchoMessages.

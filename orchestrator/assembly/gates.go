@@ -36,7 +36,7 @@ type gateOptions struct {
 	partial   bool
 }
 
-// newGates builds the six gates in their order. Every mistake is reported.
+// newGates builds the six inner gates in their order. Limits and approval are not among them. Every mistake is reported.
 func newGates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateOptions) ([]sentinel.Gate, error) {
 	sc, err1 := scope.New(scope.Options{Registry: reg, Now: o.now})
 	perm, err2 := permission.New(permission.Options{
