@@ -87,7 +87,7 @@ func TestManyUnknownTools(t *testing.T) {
 	require.Len(t, r.list(ledger.Query{Code: sentinel.CodeOmitted}), 1)
 	require.Equal(t, 6000-allowed-1, r.suppressed())
 	last := asked()[2]
-	require.Len(t, last.Messages, 2+2*(1+loop.MaxParallel))
+	require.Len(t, last.Messages, 2+2*(1+loop.MaxCallsHeard))
 	answeredAll(t, last)
 	r.verify()
 }

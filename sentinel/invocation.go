@@ -33,13 +33,13 @@ type invocation struct {
 	failed        error           // from execute; finish adds what followed
 	began         time.Time       // when execute began
 
-	restartable    bool        // what a restart needs is kept as well
-	proposedBefore bool        // perhaps, by an earlier process: its History has the answer
+	restartable    bool        // the desk is numbered, so a restart can go on
+	proposedBefore bool        // an earlier process may have proposed it: see answerFromHistory
 	mayRunAgain    bool        // the call was allowed under its id before
 	slotTaken      bool        // the limiter waits to hear whether the call of this proposal ran
 	held           *heldBefore // a person was being asked about it when its process ended
 	kept           []Value     // goes with the decision, for the process that ends the call after a crash
-	resumed        *followPast // an earlier process ran it; nil: this one does
+	resumed        *followPast // set where an earlier process ran the call
 
 	waitCtx context.Context //nolint:containedctx // of the wait for a person; nil where none is asked
 	endWait func()          // ends what approve began; nil where that is nothing
@@ -277,9 +277,8 @@ func (i *invocation) reportSlot(ctx context.Context, ok bool) {
 	}
 }
 
-// refuseMalformed records a proposal that became no Call, a few a minute for each
-// conversation, and answers it. One over budget is told that first: no other
-// spelling would help.
+// refuseMalformed refuses a proposal that became no Call, and records a few a minute for
+// each conversation. It names a spent budget before the mistake: no other spelling would help.
 func (i *invocation) refuseMalformed(ctx context.Context, mistake *CallError) error {
 	i.releaseSlot(ctx) // before the store is waited for
 	p, g, limits := i.p, i.proposal.Grant, i.limitsVerdict
@@ -434,9 +433,8 @@ func (i *invocation) recordPaused(ctx context.Context) error {
 	return newRefusal(no)
 }
 
-// recordOutcome records what became of a call. The effect has happened: a record that
-// can't be written now leaves the call unknown in the ledger, which is the
-// truth an auditor can rely on.
+// recordOutcome records what became of a call. The effect may have happened. If the record
+// can't be written, the ledger shows a decision without an outcome, which is the truth.
 func (i *invocation) recordOutcome(ctx context.Context, b outcomeBody, values []Value) {
 	p := i.p
 	err := p.writeRecord(ctx, outcomeRecord(i.call, i.decision, b, values, p.now()))

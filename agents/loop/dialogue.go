@@ -11,8 +11,8 @@ type Dialogue struct {
 	// Room is what the loop's own messages leave.
 	Room Room
 
-	messages    []llm.Message // from base on they are the loop's own; up to saved the journal has them
-	echo        []llm.Message // the same, as far as a model was shown them, in a form that servers take
+	messages    []llm.Message // messages[base:] are the loop's own; messages[:saved] are in the journal
+	echo        []llm.Message // messages in the form that servers take, up to the last question
 	base, saved int
 }
 

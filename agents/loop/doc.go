@@ -16,7 +16,7 @@
 // the rest once:
 //
 //   - Dialogue: the messages, how much room they leave (Room), the form that servers take.
-//   - HearCalls: at most MaxParallel calls of an answer count, each with an id of its own.
+//   - HearCalls: at most MaxCallsHeard calls of an answer count, each with an id of its own.
 //   - Queue: calls are made one at a time, in order, and answered under their ids.
 //   - Rounds: an answer with calls is durable before the first of them is made.
 //   - The nudge: a model that answers with nothing is told so, once.

@@ -178,9 +178,9 @@ func TestRefusedCalls(t *testing.T) {
 // Of one answer so many calls are heard; the others count as omitted.
 func TestManyCalls(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		o := &caller{steps: []step{calls(make([]string, MaxParallel+3)...), says("x")}}
+		o := &caller{steps: []step{calls(make([]string, MaxCallsHeard+3)...), says("x")}}
 		o.run(t)
-		require.Equal(t, [2]int{MaxParallel, 3}, [2]int{o.loop.Proposed, o.loop.Omitted})
+		require.Equal(t, [2]int{MaxCallsHeard, 3}, [2]int{o.loop.Proposed, o.loop.Omitted})
 	})
 }
 

@@ -54,7 +54,7 @@ func (q *Queue) takeNextCall() bool {
 	return true
 }
 
-// takeNewAnswer reports once whether the calls are a new answer's.
+// takeNewAnswer reports whether the calls are a new answer's. A second time it reports false.
 func (q *Queue) takeNewAnswer() bool {
 	fresh := q.fresh
 	q.fresh = false

@@ -14,15 +14,15 @@ import (
 
 // The bounds of what a model's answers add to the conversation with it.
 const (
-	// MaxParallel is how many calls of one answer are heard.
-	MaxParallel = 64
+	// MaxCallsHeard is how many calls of one answer are heard.
+	MaxCallsHeard = 64
 	// MaxMessages is how many bytes all messages of one agent, or of one turn of
 	// its orchestrator, may have. It is more text than models read at once. A loop that
-	// comes to it asks once more, without tools. Only an answer's text may go
+	// reaches it asks once more, without tools. Only an answer's text may go
 	// beyond it, by MaxAnswer, and the short replies to its calls.
 	MaxMessages = 4 << 20
-	// MaxAnswer is how many bytes of a model's text are kept. More than models write
-	// who mean it; what a server may send is more than a journal takes.
+	// MaxAnswer is how many bytes of a model's text are kept. No honest answer is longer. A
+	// server may send more than a journal takes.
 	MaxAnswer = 256 << 10
 
 	minReply = 512       // bytes of a reply that are kept however little room there is
@@ -32,7 +32,7 @@ const (
 
 // HearCalls makes the calls of one answer fit for the conversation. Every call has
 // an id that no call had before, since servers refuse answers that can't be told
-// apart. It hears at most MaxParallel calls; left is how many came after those.
+// apart. It hears at most MaxCallsHeard calls; left is how many came after those.
 // The work is linear in calls and before. How long a call can be is up to the
 // client: models.*.max_response bounds the whole answer.
 func HearCalls(calls []llm.ToolCall, before []llm.Message) (heard []llm.ToolCall, left int) {
@@ -42,7 +42,7 @@ func HearCalls(calls []llm.ToolCall, before []llm.Message) (heard []llm.ToolCall
 			ids.seen[k.ID] = true
 		}
 	}
-	heard = slices.Clone(calls[:min(len(calls), MaxParallel)])
+	heard = slices.Clone(calls[:min(len(calls), MaxCallsHeard)])
 	for i := range heard {
 		heard[i].ID = ids.admitID(heard[i].ID)
 	}
@@ -142,9 +142,9 @@ func Cut(s string, n int) string {
 // maxMalformed is how many bytes of arguments that are no JSON object go back to the model.
 const maxMalformed = 2_000
 
-// echoToolCalls returns calls as the conversation repeats them to the model. What a
-// server would refuse there, and the loop would die of, is put into a form
-// that it takes; what is proposed is not touched by this.
+// echoToolCalls returns calls as the conversation repeats them to the model. It rewrites
+// calls that a server would refuse, which would end the loop. The proposal keeps its own
+// bytes.
 func echoToolCalls(calls []llm.ToolCall) []llm.ToolCall {
 	out := slices.Clone(calls)
 	for i := range out {

@@ -31,9 +31,9 @@ func TestHearCalls(t *testing.T) {
 		"none":         {},
 		"few":          {calls: taken(3), heard: 3},
 		"taken before": {calls: taken(3), heard: 3, beforeTheses: []llm.Message{{ToolCalls: taken(3000)}}},
-		"as many":      {calls: taken(MaxParallel), heard: MaxParallel},
-		"one more":     {calls: taken(MaxParallel + 1), heard: MaxParallel, left: 1},
-		"32,000":       {calls: make([]llm.ToolCall, 32_000), heard: MaxParallel, left: 32_000 - MaxParallel},
+		"as many":      {calls: taken(MaxCallsHeard), heard: MaxCallsHeard},
+		"one more":     {calls: taken(MaxCallsHeard + 1), heard: MaxCallsHeard, left: 1},
+		"32,000":       {calls: make([]llm.ToolCall, 32_000), heard: MaxCallsHeard, left: 32_000 - MaxCallsHeard},
 		"ids":          {calls: []llm.ToolCall{{ID: big}, {ID: "a"}, {ID: "a"}, {}}, heard: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestRoom(t *testing.T) {
 // is room for; what is proposed is another list.
 func TestFitCalls(t *testing.T) {
 	var r Room
-	list := make([]llm.ToolCall, MaxParallel)
+	list := make([]llm.ToolCall, MaxCallsHeard)
 	for i := range list {
 		list[i] = llm.ToolCall{ID: fmt.Sprint(i), Name: strings.Repeat("n", 1000), Arguments: strings.Repeat("x", maxEcho)}
 	}
@@ -112,13 +112,13 @@ func TestFitCalls(t *testing.T) {
 	kept := r.FitCalls(list)
 	require.Equal(t, fmt.Sprintf(`{"omitted_bytes":%d}`, maxEcho+1), kept[0].Arguments)
 	require.Equal(t, list[1].Arguments, kept[1].Arguments)
-	require.Equal(t, fmt.Sprintf(`{"omitted_bytes":%d}`, maxEcho), kept[MaxParallel-1].Arguments)
+	require.Equal(t, fmt.Sprintf(`{"omitted_bytes":%d}`, maxEcho), kept[MaxCallsHeard-1].Arguments)
 	size := 0
 	for _, k := range kept {
 		require.LessOrEqual(t, len(k.Name), maxTool+3)
 		size += len(k.Arguments)
 	}
-	require.LessOrEqual(t, size, MaxMessages+MaxParallel*30)
+	require.LessOrEqual(t, size, MaxMessages+MaxCallsHeard*30)
 	require.Len(t, list[1].Name, 1000)
 }
 
