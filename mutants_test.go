@@ -480,8 +480,8 @@ var forgetters = []mutant{
 		"f.Unknown = f.Unknown && e.skill.Effect() == Read", "skills", []string{"TestExecutorContains"}, false},
 }
 
-// decided is broken lines of what decides one call and remembers it: execute.go,
-// bind.go, decision.go, hold.go, approver.go and numbered.go of package sentinel. They
+// decided is broken lines of what decides one call and remembers it: invocation.go,
+// bind.go, decision.go, hold.go, approver.go and resume.go of package sentinel. They
 // hold invariants 1, 2, 4, 5 and 12 together.
 var decided = []mutant{
 	{"a change as the decision is written is a yes", "sentinel/invocation.go",
