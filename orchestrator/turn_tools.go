@@ -166,7 +166,9 @@ func (t *turn) countOmitted() int {
 func (t *turn) proposeCall(c *otp.Context, skill string) {
 	if no := t.budgets.findRefusal(isNativeSkill(skill)); no != nil {
 		t.loop.Omitted++
-		t.loop.Answer(c, loop.DescribeRefusal(no))
+		omitted := *no // the ledger has a decision about the call before, and none about this one
+		omitted.DecisionID = ""
+		t.loop.Answer(c, loop.DescribeRefusal(&omitted))
 		return
 	}
 	args, propose := json.RawMessage(t.loop.Call.Arguments), t.placeDesk(t.desk, t.span).Invoke

@@ -113,7 +113,8 @@ func (f form) findTornPlace(v view, end int, spans []span) []span {
 	for _, text := range []string{v.text, withoutTornEscape(v.text)} { // a %, \ or & may be none
 		for n := min(len(text), len(f.text)-1); n >= MinWord; n-- {
 			if strings.HasSuffix(text, f.text[:n]) {
-				return append(spans, span{v.startInWhole(len(text) - n), end})
+				spans = append(spans, span{v.startInWhole(len(text) - n), end})
+				break
 			}
 		}
 	}

@@ -330,3 +330,8 @@ func TestAddress(t *testing.T) {
 	_, ok = Address("https://ann:hunter22@h.example/%zz")
 	require.False(t, ok)
 }
+
+// Where two beginnings of a secret stand at a cut, the longer one is hidden.
+func TestCutKeepsNoLongerRemain(t *testing.T) {
+	require.Equal(t, Mark, New("xyz%xyz 12345678").Cut("xyz%25xyz%", true)) // cut within the %20 of the blank
+}

@@ -192,18 +192,28 @@ func TestBranches(t *testing.T) {
 		"if a; then x=/; else x=/tmp/b; fi; rm -r $x": true,
 		"x=/tmp; x+=/a; rm -r $x":                     false,
 		"x=; rm -r \"${x:-/}\"":                       true,
-		`x=; rm -r "/${x-tmp/a}"`:                     true, // x is set, though empty
-		`x=; rm -r "/${x=tmp/a}"`:                     true,
-		`x=; rm -r "/${x:+tmp/a}"`:                    true,
 		`x=1; rm -r "/${x:+tmp/a}"`:                   false,
 		`x=; rm -r "/${x+tmp/a}"`:                     false,
 		`x=1; rm -r "/${x-tmp/a}tmp/a"`:               false,
 		`x=; rm -r "/${x:-tmp/a}"`:                    false,
-		`rm -r "/${ROOT_OF_ALL:+tmp/a}"`:              true, // it may be unset
 		`rm -r "/${ROOT_OF_ALL:-tmp/a}"`:              false,
 	} {
 		require.Equal(t, danger, len(shell(t, line).Dangers) > 0, line)
 	}
+}
+
+// What is unset is not empty: the word in its place counts, and so do the commands in it.
+func TestUnsetIsNotEmpty(t *testing.T) {
+	for _, line := range []string{
+		`rm -r "${1-/}"`, `rm -r "${9-/}"`, `rm -r "${@-/}"`, `rm -r "${*-/}"`, `: "${1-$(rm -r /)}"`,
+		`f() { rm -r "${2-/}"; }; f a`, `set -- a; shift; rm -r "${1-/}"`,
+		`x=; unset x; rm -r "${x-/}"`, `x=; unset x; : "${x=/}"; rm -r "$x"`,
+		`x=a; unset x; rm -r "${x-/}"`, `x=a; unset x; rm -r "${x:-/}"`, `x=a; unset x; : "${x-$(rm -r /)}"`,
+		`x=tmp/a; unset x; rm -r "/$x"`, `x=a; sh -c ': "${x-$(rm -r /)}"'`,
+	} {
+		require.NotEmpty(t, shell(t, line).Dangers, line)
+	}
+	require.Empty(t, shell(t, `x=/tmp/a; unset -f x; rm -r "$x"`).Dangers)
 }
 
 // Nothing that is too large or too deep is read in part and called clean.

@@ -312,28 +312,20 @@ func elementsOfArray(p *syntax.ParamExp, v value) value {
 	return value{all}
 }
 
-// expandAlternative evaluates ${x:-w}, ${x:=w}, ${x:+w}, ${x:?w} and the same without a
-// colon, by which an empty x counts as one that is set. ok is false for other operators.
+// expandAlternative evaluates ${x:-w}, ${x:=w}, ${x:+w}, ${x:?w} and the same without a colon.
+// ok is false for other operators. The reader doesn't know whether an empty x is set: the word
+// counts then. It is one value: two would be two words, and move those behind it.
 func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (out value, ok bool) {
-	known := !v.isUnknown() && len(v) == 1
-	empty := known && v[0].text() == ""
-	switch op := p.Exp.Op; op {
+	switch p.Exp.Op {
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
-		nothing := value{{{kind: quotedFrag}}}
-		if empty && op == syntax.AlternateUnsetOrNull {
-			return nothing, true
-		}
-		w := s.expandUnsplit(p.Exp.Word, false)
-		if known {
-			return w, true
-		}
-		return append(slices.Clip(w), nothing...), true // x may be unset
+		return s.expandUnsplit(p.Exp.Word, false), true
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		if known && (!empty || op == syntax.DefaultUnset || op == syntax.AssignUnset) {
+		if !v.isUnknown() && len(v) == 1 && v[0].text() != "" {
+			s.walkSubstitutions(p.Exp.Word) // a child may not have x
 			return v, true
 		}
 		w := s.expandUnsplit(p.Exp.Word, false)
-		if op == syntax.AssignUnset || op == syntax.AssignUnsetOrNull {
+		if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
 			s.setVariable(p.Param.Value, w)
 		}
 		return w, true
