@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -48,6 +47,20 @@ func (r *rig) stateOf(agent string) agents.State {
 	return ""
 }
 
+// awaitState returns once the agent shows itself to be in that state, or with the error of ctx.
+func (r *rig) awaitState(ctx context.Context, agent string, state agents.State) error {
+	each := time.NewTicker(tick)
+	defer each.Stop()
+	for r.stateOf(agent) != state {
+		select {
+		case <-each.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
 // Agents that were started together and are not done when their time is over
 // finish the call they are at and report what they have; those behind them have
 // a time of their own.
@@ -57,11 +70,8 @@ func TestWaveTimeIsShared(t *testing.T) {
 	over := make(chan struct{}, 10)
 	var r *rig
 	slow := skill(t, "note.slow", skills.Read, skills.Trusted, func(ctx context.Context, x string) (string, error) {
-		for r.stateOf("b") != agents.Completed {
-			if err := ctx.Err(); err != nil {
-				return "", err
-			}
-			runtime.Gosched()
+		if err := r.awaitState(ctx, "b", agents.Completed); err != nil {
+			return "", err
 		}
 		clock.advance(2 * wave)
 		select {
@@ -108,11 +118,8 @@ func TestWaveStandsStillForPeople(t *testing.T) {
 	o.tune.wave, o.tune.now = wave, clock.time
 	var r *rig
 	o.Approver = approver(func(ctx context.Context, _ sentinel.Call) (sentinel.Verdict, error) {
-		for r.stateOf("a") != agents.AwaitingApproval {
-			if err := ctx.Err(); err != nil {
-				return sentinel.Verdict{}, err
-			}
-			runtime.Gosched()
+		if err := r.awaitState(ctx, "a", agents.AwaitingApproval); err != nil {
+			return sentinel.Verdict{}, err
 		}
 		clock.advance(2 * wave)
 		select {
