@@ -129,6 +129,52 @@ func TestAPIIsTrue(t *testing.T) {
 	}
 }
 
+// unstable is the sentence of each package on which no program may rely.
+const unstable = "The package isn't stable: docs/api.md lists those that are."
+
+// A package that isn't among those that programs import says so in its comment; what is
+// internal and what belongs to the command line aside.
+func TestAPIOthersSayThatTheyAreNotStable(t *testing.T) {
+	text, err := os.ReadFile("docs/api.md")
+	require.NoError(t, err)
+	_, table, ok := strings.Cut(string(text), "## What programs import\n")
+	require.True(t, ok)
+	table, _, _ = strings.Cut(table, "\n## ")
+	stable := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\|").FindAllStringSubmatch(table, -1) {
+		require.Contains(t, rooms, m[1], "docs/api.md names a package")
+		stable[m[1]] = true
+	}
+	require.Len(t, stable, 10)
+	for pkg := range rooms {
+		aside := pkg == "" || strings.Contains("/"+pkg+"/", "/internal/") || strings.HasPrefix(pkg, "examples/") ||
+			strings.HasPrefix(pkg, "cmd/") && !stable[pkg]
+		if aside {
+			continue
+		}
+		says := strings.Contains(packageComment(t, pkg), unstable)
+		require.Equal(t, !stable[pkg], says, "the comment of package %s: %s", pkg, unstable)
+	}
+}
+
+// packageComment returns the comments of a package as one line.
+func packageComment(t *testing.T, pkg string) string {
+	t.Helper()
+	files, err := filepath.Glob(pkg + "/*.go")
+	require.NoError(t, err)
+	require.NotEmpty(t, files, pkg)
+	var all []string
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.PackageClauseOnly)
+		require.NoError(t, err)
+		all = append(all, strings.Fields(f.Doc.Text())...)
+	}
+	return strings.Join(all, " ")
+}
+
 // requireKey holds a configuration key that a page names against the schema.
 func requireKey(t *testing.T, key string) {
 	t.Helper()

@@ -182,7 +182,9 @@ func demoPrintsTheScreen(t *testing.T, vedette string) {
 // The mistake that the README shows is told as it shows it.
 func mistakeIsTold(t *testing.T, vedette string) {
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "vedette.yaml"), []byte("version: 1\nsentinel: {mode: \"off\"}\n"+strings.Repeat("\n", 11)+"permision: []\n"), 0o600))
+	require.NoError(t,
+		os.WriteFile(filepath.Join(dir, "vedette.yaml"),
+			[]byte("version: 1\nsentinel: {mode: \"off\"}\n"+strings.Repeat("\n", 11)+"permision: []\n"), 0o600))
 	out, status := runIn(t, dir, nil, vedette, "validate")
 	require.Equal(t, 3, status)
 	require.Equal(t, shown(t, "vedette validate"), out)
@@ -334,7 +336,8 @@ func TestRulesListTheNamesOfConditions(t *testing.T) {
 	comment, err := os.ReadFile("sentinel/permission/doc.go")
 	require.NoError(t, err)
 	var want, got []string
-	for _, m := range regexp.MustCompile(`(?m)^//\t(\S+)\s+(map|string|bool|list|timestamp)\s+(.*)\n//\t\s+e\.g\. (.*)$`).FindAllStringSubmatch(string(comment), -1) {
+	row := regexp.MustCompile(`(?m)^//\t(\S+)\s+(map|string|bool|list|timestamp)\s+(.*)\n//\t\s+e\.g\. (.*)$`)
+	for _, m := range row.FindAllStringSubmatch(string(comment), -1) {
 		want = append(want, fmt.Sprintf("| `%s` | %s | %s | `%s` |", m[1], m[2], m[3], strings.ReplaceAll(m[4], "|", `\|`)))
 	}
 	_, table, _ := strings.Cut(string(page), "| name | type | holds | an example |\n|---|---|---|---|\n")

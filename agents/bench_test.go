@@ -17,7 +17,8 @@ import (
 // counted is a model that calls twice and then answers, by what it is sent.
 func counted(_ context.Context, r llm.Request) (llm.Response, error) {
 	if n := len(r.Messages); n < 6 {
-		return llm.Response{ToolCalls: []llm.ToolCall{{ID: strconv.Itoa(n), Name: ToolUseSkill, Arguments: `{"skill":"sheep.count","arguments":{"n":1}}`}}}, nil
+		return llm.Response{ToolCalls: []llm.ToolCall{{ID: strconv.Itoa(n), Name: ToolUseSkill,
+			Arguments: `{"skill":"sheep.count","arguments":{"n":1}}`}}}, nil
 	}
 	return llm.Response{Content: "two"}, nil
 }
@@ -121,9 +122,9 @@ func bareLife(ctx context.Context, m modelFunc) string {
 		}
 		msgs = append(msgs, llm.Message{Role: llm.RoleAssistant, ToolCalls: resp.ToolCalls})
 		for _, k := range resp.ToolCalls {
-			name, args, _ := proposal(k.Arguments)
+			name, args, _ := readProposal(k.Arguments)
 			res, err := quick.Invoke(ctx, name, args)
-			text, _ := answer(res, err)
+			text, _ := describeCall(res, err)
 			msgs = append(msgs, llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: text})
 		}
 	}

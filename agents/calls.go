@@ -6,81 +6,104 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/vedette-dev/vedette/internal/textcut"
-
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/internal/textcut"
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// next proposes the next call of the answer, or goes back to the model.
-func (w *worker) next(c *otp.Context) {
-	switch {
-	case w.interrupted != "":
-		w.drop("not_proposed", "The agent was interrupted; the call was not proposed.")
-	case w.last:
-		w.drop("not_proposed", "The budget is spent; the call was not proposed.")
-	}
-	if w.fresh {
-		w.fresh = false
-		w.prejudgeCalls(c)
-	}
-	// A loop, since a call for help that is refused goes on without a message.
-	for len(w.queue) > 0 {
-		w.call, w.queue = w.queue[0], w.queue[1:]
-		if w.call.Name != ToolRequestHelp {
-			w.propose(c)
-			return
-		}
-		if w.wantHelp(c) {
-			return
-		}
-	}
-	w.queue = nil
-	w.ask(c)
+// Recaller is an Invoker that knows what became of the calls of an earlier
+// process. An agent with Rounds asks it about calls whose secret arguments were
+// not kept, rather than propose them without: shown are the arguments with what
+// was secret hidden. Recall runs nothing. It stands for the call's proposal: it
+// takes its number and answers like Invoke, with an error that tells the model
+// to propose the call again where it was never decided.
+type Recaller interface {
+	Recall(ctx context.Context, skill string, shown json.RawMessage) (skills.Result, error)
 }
 
-// drop answers the calls that are left instead of proposing them.
-func (w *worker) drop(code, why string) {
-	for _, k := range w.queue {
-		w.reply(k, failed(code, why))
+// recallCall asks the Invoker about a call that can't be proposed any more.
+func recallCall(ctx context.Context, inv Invoker, name string, shown []byte) (skills.Result, error) {
+	if r, ok := inv.(Recaller); ok {
+		return r.Recall(ctx, name, shown)
 	}
-	w.omitted += len(w.queue)
-	w.queue = nil
+	return skills.Result{}, &skills.Failure{
+		Code: "interrupted", Unknown: true, Err: errors.New("the process ended while the call was under way"),
+	}
+}
+
+// RefuseCalls implements loop.Tools.
+func (w *worker) RefuseCalls() string {
+	switch {
+	case w.interrupted != "":
+		return loop.DescribeFailure("not_proposed", "The agent was interrupted; the call was not proposed.")
+	case w.loop.Last:
+		return loop.DescribeFailure("not_proposed", "The budget is spent; the call was not proposed.")
+	}
+	return ""
+}
+
+// ListPrejudged implements loop.Tools: as many calls as the budget has room for and up to a
+// call for help, which may change what the agent holds.
+func (w *worker) ListPrejudged(calls []llm.ToolCall) (list []skills.Proposed) {
+	for _, k := range calls[:min(len(calls), max(0, w.a.o.Calls-w.loop.Proposed))] {
+		if k.Name == ToolRequestHelp {
+			break
+		}
+		if k.Name != ToolUseSkill {
+			continue // of a tool that doesn't exist
+		}
+		if skill, args, err := readProposal(k.Arguments); err == nil {
+			list = append(list, skills.Proposed{Skill: skill, Args: json.RawMessage(args)})
+		}
+	}
+	return list
+}
+
+// RunCall implements loop.Tools.
+func (w *worker) RunCall(c *otp.Context) {
+	if w.loop.Call.Name == ToolRequestHelp {
+		w.requestHelp(c)
+		return
+	}
+	w.proposeCall(c)
 }
 
 // gateApproval refuses with the kind budget where too many calls wait for a
 // person: the agent may still do what needs no person.
 const gateApproval = "approval"
 
+// invoked is what came of a call.
 type invoked struct {
 	res skills.Result
 	err error
 }
 
-// propose hands a call to the desk. A tool that doesn't exist is proposed
+// proposeCall hands a call to the desk. A tool that doesn't exist is proposed
 // under its own name: the checkpoint refuses it and the refusal is on record.
-func (w *worker) propose(c *otp.Context) {
-	name, args := w.call.Name, []byte(w.call.Arguments)
+func (w *worker) proposeCall(c *otp.Context) {
+	call := &w.loop.Call
+	name, args := call.Name, []byte(call.Arguments)
 	if name == ToolUseSkill {
-		if skill, part, err := proposal(w.call.Arguments); err != nil {
+		if skill, part, err := readProposal(call.Arguments); err != nil {
 			name = ""
 		} else {
 			name, args = skill, part
 		}
 	}
-	w.call.Arguments = "" // only the id is needed from here on
-	shown, _ := w.redact(name, args)
-	w.calls++
+	call.Arguments = "" // only the id is needed from here on
+	shown, _ := loop.Redact(agentSkills{w}, name, args)
+	w.loop.Proposed++
 	if w.current = textcut.Head(name, 64); w.current == "" {
 		w.current = "(none)"
 	}
-	w.note(Entry{Kind: "call", Skill: w.current, Text: string(shown[:min(len(shown), maxEntryText+1)])})
-	w.publish("", "")
-	inv, gone := w.a.o.Invoker, slices.Contains(w.hidden, w.call.ID)
-	w.start(c, func(ctx context.Context) (any, error) {
-		if gone {
-			res, err := recall(ctx, inv, name, args)
+	w.addTranscriptEntry(Entry{Kind: "call", Skill: w.current, Text: string(shown[:min(len(shown), maxEntryText+1)])})
+	w.publishSnapshot("", "")
+	inv, hidden := w.a.o.Invoker, w.loop.IsHidden()
+	w.loop.Start(c, loop.TaskCall, func(ctx context.Context) (any, error) {
+		if hidden {
+			res, err := recallCall(ctx, inv, name, args)
 			return invoked{res, err}, nil
 		}
 		res, err := inv.Invoke(ctx, name, json.RawMessage(args))
@@ -88,88 +111,120 @@ func (w *worker) propose(c *otp.Context) {
 	})
 }
 
-// invoked takes what came of a call.
-func (w *worker) invoked(c *otp.Context, v invoked) {
+// OnCallEnd implements loop.Tools. After the first refusal of a spent budget the model is
+// asked once more, without tools.
+func (w *worker) OnCallEnd(c *otp.Context, m otp.TaskResult) {
+	v, ok := m.Value.(invoked)
+	if !ok { // the desk itself broke
+		v.err = m.Err
+	}
 	skill := w.current
 	w.current = ""
 	if w.state == AwaitingApproval {
-		w.proceed(c)
+		w.resumeWork(c)
 	}
-	text, kind := answer(v.res, v.err)
-	w.note(Entry{Kind: kind, Skill: skill, Text: text})
-	w.reply(w.call, text)
+	text, kind := describeCall(v.res, v.err)
+	w.addTranscriptEntry(Entry{Kind: kind, Skill: skill, Text: text})
 	var no *skills.Refusal
-	if errors.As(v.err, &no) && no.Kind == skills.KindBudget && no.Gate != gateApproval || w.calls > w.a.o.Calls {
-		w.last = true
+	if errors.As(v.err, &no) && no.Kind == skills.KindBudget && no.Gate != gateApproval || w.loop.Proposed > w.a.o.Calls {
+		w.loop.Last = true
 	}
-	w.next(c)
+	w.loop.Answer(c, text)
 }
 
-func (w *worker) reply(k llm.ToolCall, text string) {
-	w.say(llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: w.room.Fit(text)})
-}
-
-// say adds a message to the conversation with the model.
-func (w *worker) say(m llm.Message) {
-	w.room.Take(m)
-	w.messages = append(w.messages, m)
-}
-
-// wantHelp pauses the agent until the orchestrator answers. It reports false
-// when there is nothing to wait for; the call is answered then.
-func (w *worker) wantHelp(c *otp.Context) bool {
-	h, err := readHelp(w.call.Arguments)
+// requestHelp pauses the agent until the orchestrator answers. Where there is nothing to
+// wait for the call is answered at once.
+func (w *worker) requestHelp(c *otp.Context) {
+	h, err := readHelp(w.loop.Call.Arguments)
 	switch {
 	case err != nil:
-		w.reply(w.call, failed("invalid", "request_help needs a reason in words."))
-		return false
+		w.loop.Answer(c, loop.DescribeFailure("invalid", "request_help needs a reason in words."))
+		return
 	case w.helps >= maxHelp || w.a.o.Parent.IsZero():
-		w.reply(w.call, failed("no_answer", "The orchestrator can't be asked any more. Go on without."))
-		return false
+		w.loop.Answer(c, loop.DescribeFailure("no_answer", "The orchestrator can't be asked any more. Go on without."))
+		return
 	}
 	w.helps++
-	w.note(Entry{Kind: "help", Text: h.Reason})
+	w.addTranscriptEntry(Entry{Kind: "help", Text: h.Reason})
 	if len(w.early) > 0 { // it was answered before the process ended
 		a := w.early[0]
 		w.early = w.early[1:]
-		w.took(a.ID)
-		w.reply(w.call, answerText(a.Text, len(a.Skills)))
-		return false
+		w.markWordsRead(a.ID)
+		w.loop.Answer(c, describeAdvice(a.Text, len(a.Skills)))
+		return
 	}
 	w.help = h.Reason
-	w.pause(c, AwaitingOrchestrator)
+	w.pauseWork(c, AwaitingOrchestrator)
 	w.waiting = c.SendAfter(w.a.o.HelpTimeout, noHelp{})
 	w.a.o.Parent.Send(HelpWanted{Agent: w.a.o.ID, Reason: h.Reason, Skills: h.Skills})
-	return true
 }
 
-// answered takes the orchestrator's answer, also one that comes too late.
-func (w *worker) answered(c *otp.Context, m Answer) {
-	added := w.add(m.Skills)
+// onAdvice takes the orchestrator's answer, also one that comes too late.
+func (w *worker) onAdvice(c *otp.Context, m Answer) {
+	added := w.addSkills(m.Skills)
 	switch {
-	case !w.told(m.ID):
+	case !w.rememberWords(m.ID):
 	case w.state == AwaitingOrchestrator:
-		w.took(m.ID)
-		w.resume(c, answerText(m.Text, added))
-	case w.saves > 0 && w.saves == len(w.a.o.Rounds) && w.helpAhead():
+		w.markWordsRead(m.ID)
+		w.endHelpWait(c, describeAdvice(m.Text, added))
+	case w.loop.Records > 0 && w.loop.Records == len(w.a.o.Rounds) && w.hasHelpAhead():
 		w.early = append(w.early, m)
 	default:
-		w.update(Update{m.ID, m.Text})
+		w.queueUpdate(Update{m.ID, m.Text})
 	}
 }
 
-func answerText(text string, added int) string {
-	return encode(map[string]any{"ok": true, "answer": text, "skills_added": added})
-}
-
-// resume ends the wait for the orchestrator with text as the call's answer.
-func (w *worker) resume(c *otp.Context, text string) {
+// endHelpWait ends the wait for the orchestrator with text as the call's answer.
+func (w *worker) endHelpWait(c *otp.Context, text string) {
 	if w.state != AwaitingOrchestrator {
 		return
 	}
 	c.CancelTimer(w.waiting)
-	w.proceed(c)
+	w.resumeWork(c)
 	w.a.o.Parent.Send(HelpOver{w.a.o.ID})
-	w.reply(w.call, text)
-	w.next(c)
+	w.loop.Answer(c, text)
+}
+
+// agentSkills are the skills that an agent's calls may name.
+type agentSkills struct{ w *worker }
+
+// FindSkill implements loop.SecretSkills.
+func (s agentSkills) FindSkill(name string) (*skills.Skill, bool) {
+	for _, k := range s.w.skills {
+		if k.Name() == name {
+			return k, true
+		}
+	}
+	if s.w.a.o.Lookup == nil {
+		return nil, false
+	}
+	return s.w.a.o.Lookup(name)
+}
+
+// TakeSecrets implements loop.SecretSkills.
+func (s agentSkills) TakeSecrets() bool {
+	return slices.ContainsFunc(s.w.skills, (*skills.Skill).Secretive)
+}
+
+// hideCallSecrets returns a call as the journal may have it.
+func (w *worker) hideCallSecrets(k llm.ToolCall) (kept llm.ToolCall, hidden bool) {
+	name := k.Name
+	switch name {
+	case ToolRequestHelp:
+		return k, false
+	case ToolUseSkill:
+		if name, args, err := readProposal(k.Arguments); err == nil {
+			shown, hidden := loop.Redact(agentSkills{w}, name, args)
+			if hidden {
+				k.Arguments = loop.EncodeJSON(map[string]any{"skill": name, "arguments": json.RawMessage(shown)})
+			}
+			return k, hidden
+		}
+		name = "" // what can't be read is proposed under no name
+	}
+	shown, hidden := loop.Redact(agentSkills{w}, name, []byte(k.Arguments))
+	if hidden {
+		k.Arguments = string(shown)
+	}
+	return k, hidden
 }

@@ -3,10 +3,10 @@ package agents
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/internal/backoff"
 )
 
 // Chain is a Model that asks the next model when one can't answer. A request
@@ -21,35 +21,35 @@ type Chain []Model
 // How often a Chain is gone along, and how long it waits between.
 const (
 	chainRounds   = 3
-	chainPause    = 200 * time.Millisecond
 	chainPatience = 10 * time.Second
 )
+
+// newChainPauses are the pauses of a chain, spread so that many don't come again at once.
+func newChainPauses() backoff.Pauses {
+	return backoff.Pauses{First: 200 * time.Millisecond, Spread: backoff.Spread{Least: 50, Most: 100}}
+}
 
 // Chat asks the models in order and returns the first answer, or the last
 // error.
 func (c Chain) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
-	pause := chainPause
 	for round := 1; ; round++ {
-		resp, again, wait, err := c.once(ctx, r)
+		resp, again, wait, err := c.askEachModel(ctx, r)
 		if err == nil || !again || round == chainRounds || wait > chainPatience {
 			return resp, err
 		}
-		wait = max(wait, pause/2+rand.N(pause/2)) //nolint:gosec // so that many don't come again at once
-		pause *= 2
+		wait = max(wait, newChainPauses().Pause(round-1))
 		if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
 			return resp, err
 		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if !backoff.Wait(ctx, wait) {
 			return resp, err
 		}
 	}
 }
 
-// once goes along the chain. again says that an error may be gone when it is
+// askEachModel goes along the chain. again says that an error may be gone when it is
 // gone along once more, after the shortest wait that a server asked for.
-func (c Chain) once(ctx context.Context, r llm.Request) (resp llm.Response, again bool, wait time.Duration, err error) {
+func (c Chain) askEachModel(ctx context.Context, r llm.Request) (resp llm.Response, again bool, wait time.Duration, err error) {
 	err = errors.New("no model is configured for this role")
 	for _, m := range c {
 		if resp, err = m.Chat(ctx, r); err == nil {
@@ -60,7 +60,7 @@ func (c Chain) once(ctx context.Context, r llm.Request) (resp llm.Response, agai
 		if ctx.Err() != nil || known && (e.Kind == llm.KindBudget || e.Kind == llm.KindRequest && e.Code != llm.CodeToolsUnsupported) {
 			return llm.Response{}, false, 0, err
 		}
-		if known && passing(e.Kind) {
+		if known && isPassing(e.Kind) {
 			if !again || e.RetryAfter < wait {
 				wait = e.RetryAfter
 			}
@@ -70,8 +70,8 @@ func (c Chain) once(ctx context.Context, r llm.Request) (resp llm.Response, agai
 	return llm.Response{}, again, wait, err
 }
 
-// passing reports whether a failure may be over in a moment.
-func passing(k llm.Kind) bool {
+// isPassing reports whether a failure may be over in a moment.
+func isPassing(k llm.Kind) bool {
 	switch k {
 	case llm.KindConnect, llm.KindServer, llm.KindRateLimited:
 		return true

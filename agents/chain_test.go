@@ -36,17 +36,22 @@ func TestChainAgain(t *testing.T) {
 		least, most   time.Duration
 		fails         bool
 	}{
-		"a moment":             {first: []*llm.Error{connect}, asked: 2, least: 100 * time.Millisecond, most: 200 * time.Millisecond},
-		"two":                  {first: []*llm.Error{connect, e(llm.KindServer, 0)}, asked: 3, least: 300 * time.Millisecond, most: 600 * time.Millisecond},
-		"for good":             {first: []*llm.Error{connect, connect, connect}, asked: 3, least: 300 * time.Millisecond, most: 600 * time.Millisecond, fails: true},
-		"as asked":             {first: []*llm.Error{e(llm.KindRateLimited, 3*time.Second)}, asked: 2, least: 3 * time.Second, most: 3 * time.Second},
+		"a moment": {first: []*llm.Error{connect}, asked: 2, least: 100 * time.Millisecond, most: 200 * time.Millisecond},
+		"two": {first: []*llm.Error{connect, e(llm.KindServer, 0)}, asked: 3, least: 300 * time.Millisecond,
+			most: 600 * time.Millisecond},
+		"for good": {first: []*llm.Error{connect, connect, connect}, asked: 3, least: 300 * time.Millisecond,
+			most: 600 * time.Millisecond, fails: true},
+		"as asked": {first: []*llm.Error{e(llm.KindRateLimited, 3*time.Second)}, asked: 2, least: 3 * time.Second,
+			most: 3 * time.Second},
 		"asked for too long":   {first: []*llm.Error{e(llm.KindRateLimited, 11*time.Second)}, asked: 1, fails: true},
 		"beyond the deadline":  {first: []*llm.Error{e(llm.KindRateLimited, 8*time.Second)}, asked: 1, fails: true},
 		"a wrong key":          {first: []*llm.Error{auth}, asked: 1, fails: true},
 		"a timeout":            {first: []*llm.Error{e(llm.KindTimeout, 0)}, asked: 1, fails: true},
 		"the next model first": {first: []*llm.Error{connect}, second: []*llm.Error{}, asked: 1},
-		"the shortest wait":    {first: []*llm.Error{e(llm.KindRateLimited, 5*time.Second)}, second: []*llm.Error{e(llm.KindRateLimited, time.Second)}, asked: 2, least: time.Second, most: time.Second},
-		"beside a wrong key":   {first: []*llm.Error{connect}, second: []*llm.Error{auth, auth, auth}, asked: 2, least: 100 * time.Millisecond, most: 200 * time.Millisecond},
+		"the shortest wait": {first: []*llm.Error{e(llm.KindRateLimited, 5*time.Second)},
+			second: []*llm.Error{e(llm.KindRateLimited, time.Second)}, asked: 2, least: time.Second, most: time.Second},
+		"beside a wrong key": {first: []*llm.Error{connect}, second: []*llm.Error{auth, auth, auth}, asked: 2, least: 100 * time.Millisecond,
+			most: 200 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

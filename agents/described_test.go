@@ -19,7 +19,7 @@ func TestDescriptionsOpenNoLine(t *testing.T) {
 	})
 	require.NoError(t, err)
 	w := &worker{skills: []*skills.Skill{s}, a: &Agent{o: Options{Calls: 3}}}
-	system := w.system().Content
+	system := w.buildInstructions().Content
 	_, listed, ok := strings.Cut(system, "Your skills:\n")
 	require.True(t, ok)
 	require.Equal(t, 2, strings.Count(listed, "\n"), "the skill and its parameters: %q", listed)

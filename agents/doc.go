@@ -1,6 +1,8 @@
 // Package agents runs one sub-agent: a model that works on a mission by
 // proposing skill calls, one at a time, and reading what comes of them.
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // An agent is a process under agents/otp. It holds Specs of skills and an
 // Invoker; it holds no executor and can't make one, so nothing it or its model
 // does can run a skill except by proposing it. Its restart kind is Temporary:
@@ -15,8 +17,8 @@
 // waits for people; by the number of its proposals, of its rounds with the
 // model and of its requests for help; and by the life of its parent.
 //
-// What one answer of its model adds is bounded too: MaxParallel calls are heard,
-// and all messages together have MaxMessages bytes, see Room.
+// The agent's talk with its model is a loop.Loop, as a turn's is: package loop bounds what
+// one answer adds, and says in which order calls are made and written down.
 //
 // With a Journal an agent writes down each Round, an answer of its model with
 // calls in it, before the first of them is proposed, and its end before anybody

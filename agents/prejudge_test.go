@@ -79,7 +79,8 @@ func TestDesksAreToldOfAnswers(t *testing.T) {
 				return skills.Result{Trust: skills.Trusted}, nil
 			}
 			r := newRig(t)
-			_, pid := r.start(Options{Model: script(calls(tc.calls...), says("done"), says("done")), Invoker: d, Mission: "count", Calls: tc.budget, HelpTimeout: time.Millisecond})
+			_, pid := r.start(Options{Model: script(calls(tc.calls...), says("done"), says("done")), Invoker: d, Mission: "count", Calls: tc.budget,
+				HelpTimeout: time.Millisecond})
 			_, err := otp.Wait(r.ctx, pid)
 			require.NoError(t, err)
 		})
@@ -122,7 +123,8 @@ func TestDesksThatAreNotTold(t *testing.T) {
 	d := &desk{invoke: func(_ context.Context, s string, _ json.RawMessage) (skills.Result, error) {
 		return skills.Result{Content: s, Trust: skills.Trusted}, nil
 	}}
-	_, res := newRig(t).run(Options{Model: script(calls(use("1", "sheep.count", `{}`), use("2", "sheep.shear", `{}`)), says("done")), Invoker: d})
+	_, res := newRig(t).run(Options{Model: script(calls(use("1", "sheep.count", `{}`), use("2", "sheep.shear", `{}`)), says("done")),
+		Invoker: d})
 	require.Equal(t, Completed, res.State)
 	require.Len(t, d.proposals(), 2)
 }

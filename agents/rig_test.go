@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -68,7 +69,8 @@ func use(id, skill, args string) llm.ToolCall {
 }
 
 func help(reason string) llm.ToolCall {
-	return llm.ToolCall{ID: "h", Name: ToolRequestHelp, Arguments: encode(map[string]any{"reason": reason, "skills": []string{"mail.send"}})}
+	return llm.ToolCall{ID: "h", Name: ToolRequestHelp,
+		Arguments: loop.EncodeJSON(map[string]any{"reason": reason, "skills": []string{"mail.send"}})}
 }
 
 // hang is a model call that ends with its context.

@@ -2,16 +2,12 @@ package agents
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
-	"unicode/utf8"
-
-	"github.com/vedette-dev/vedette/internal/plainjson"
 
 	"github.com/vedette-dev/vedette/agents/llm"
-	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/agents/loop"
 )
 
 // Journal keeps what an agent needs to go on in another process. Its methods
@@ -30,11 +26,11 @@ type Journal interface {
 // returned, what it was told, and the model's next answer, whose calls have
 // not been proposed yet. The rounds of an agent, in order, are the agent.
 type Round struct {
-	V        int      `json:"v"`
-	Number   int      `json:"n"` // from 1
-	Messages Messages `json:"messages"`
+	V        int           `json:"v"`
+	Number   int           `json:"n"` // from 1
+	Messages loop.Messages `json:"messages"`
 	// Queue are the calls of the answer as the model wrote them.
-	Queue Calls `json:"queue,omitempty"`
+	Queue loop.Calls `json:"queue,omitempty"`
 	// Hidden are the ids of those in Queue whose secret arguments were left out,
 	// so that they can't be proposed from here.
 	Hidden  []string `json:"hidden,omitempty"`
@@ -57,83 +53,6 @@ type Round struct {
 // the first had nothing hidden.
 const roundVersion = 2
 
-// Messages are messages in a form that a journal can hold: JSON that comes back
-// as it was, arguments that are no text included.
-type Messages []llm.Message
-
-// Calls are calls in a form that a journal can hold. Arguments longer than any
-// checkpoint takes are cut: the call will be refused for its length all the same.
-type Calls []llm.ToolCall
-
-// maxKeptArgs is a byte more than any skill's arguments may have.
-const maxKeptArgs = 1<<20 + 1
-
-type keptMessage struct {
-	Role    string `json:"role"`
-	Content string `json:"content,omitempty"`
-	Name    string `json:"name,omitempty"`
-	Calls   Calls  `json:"calls,omitempty"`
-	Answers string `json:"answers,omitempty"`
-}
-
-type keptCall struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Args string `json:"args,omitempty"`
-	Raw  []byte `json:"raw,omitempty"` // in place of Args where those are no text
-}
-
-// MarshalJSON returns the messages as JSON.
-func (m Messages) MarshalJSON() ([]byte, error) {
-	out := make([]keptMessage, len(m))
-	for i, k := range m {
-		out[i] = keptMessage{k.Role, k.Content, k.Name, k.ToolCalls, k.ToolCallID}
-	}
-	return plainjson.Marshal(out)
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (m *Messages) UnmarshalJSON(b []byte) error {
-	var in []keptMessage
-	if err := json.Unmarshal(b, &in); err != nil {
-		return err
-	}
-	*m = nil
-	for _, k := range in {
-		*m = append(*m, llm.Message{Role: k.Role, Content: k.Content, Name: k.Name, ToolCalls: k.Calls, ToolCallID: k.Answers})
-	}
-	return nil
-}
-
-// MarshalJSON returns the calls as JSON.
-func (c Calls) MarshalJSON() ([]byte, error) {
-	out := make([]keptCall, len(c))
-	for i, k := range c {
-		args := k.Arguments[:min(len(k.Arguments), maxKeptArgs)]
-		out[i] = keptCall{ID: k.ID, Name: k.Name, Args: args}
-		if !utf8.ValidString(args) {
-			out[i].Args, out[i].Raw = "", []byte(args)
-		}
-	}
-	return plainjson.Marshal(out)
-}
-
-// UnmarshalJSON reads what MarshalJSON wrote.
-func (c *Calls) UnmarshalJSON(b []byte) error {
-	var in []keptCall
-	if err := json.Unmarshal(b, &in); err != nil {
-		return err
-	}
-	*c = nil
-	for _, k := range in {
-		if k.Raw != nil {
-			k.Args = string(k.Raw)
-		}
-		*c = append(*c, llm.ToolCall{ID: k.ID, Name: k.Name, Arguments: k.Args})
-	}
-	return nil
-}
-
 // checkRounds refuses a history with a hole in it, or of another version.
 func checkRounds(list []Round) error {
 	for i, r := range list {
@@ -144,71 +63,51 @@ func checkRounds(list []Round) error {
 	return nil
 }
 
-type saved struct{}
-
-// save writes the round down and goes on to its calls.
-func (w *worker) save(c *otp.Context) {
+// PrepareRound implements loop.Book. An agent without a journal writes nothing.
+func (w *worker) PrepareRound(added loop.Round) func(context.Context) error {
 	j := w.a.o.Journal
 	if j == nil {
-		w.next(c)
-		return
+		return nil
 	}
-	w.saves++
 	r := Round{
-		V: roundVersion, Number: w.saves, Messages: w.messages[w.saved:], Queue: w.queue,
-		Entries: w.entries[max(0, len(w.entries)-w.noted):], Read: w.read, Calls: w.calls, Rounds: w.rounds, Helps: w.helps, Omitted: w.omitted,
-		Last: w.last, Nudged: w.nudged, Interrupted: w.interrupted, Started: w.started, Left: w.remaining(),
+		V: roundVersion, Number: added.Records, Entries: w.entries[max(0, len(w.entries)-w.noted):], Read: w.read,
+		Calls: added.Proposed, Rounds: added.Questions, Helps: w.helps, Omitted: added.Omitted, Last: added.Last, Nudged: added.Nudged,
+		Interrupted: w.interrupted, Started: w.started, Left: w.remainingTime(),
 	}
-	w.conceal(&r)
-	w.saved, w.noted, w.read = len(w.messages), 0, nil
-	w.saving = true
-	w.start(c, func(ctx context.Context) (any, error) { return saved{}, j.Round(ctx, r) })
+	r.Messages, _ = loop.HideMessages(added.Messages, w.hideCallSecrets)
+	r.Queue, r.Hidden = loop.HideCalls(added.Calls, w.hideCallSecrets)
+	w.noted, w.read = 0, nil
+	return func(ctx context.Context) error { return j.Round(ctx, r) }
 }
 
-// savedRound goes on after a round is durable.
-func (w *worker) savedRound(c *otp.Context, m otp.TaskResult) {
-	w.saving = false
-	if _, ok := m.Value.(saved); !ok {
-		w.finish(c, Failed, "", "what the agent did could not be written down")
-		return
-	}
-	w.next(c)
-}
-
-// restore puts the agent to where its rounds end.
-func (w *worker) restore(list []Round) {
-	for _, r := range list {
-		for _, m := range r.Messages {
-			w.say(m)
-		}
-		w.entries = append(w.entries, r.Entries...)
-		for _, id := range r.Read {
-			w.told(id)
+// restoreRounds puts the agent to where its rounds end.
+func (w *worker) restoreRounds(list []Round) {
+	r := list[len(list)-1]
+	whole := loop.Round{Calls: r.Queue, Counts: loop.Counts{
+		Questions: r.Rounds, Records: len(list), Proposed: r.Calls, Omitted: r.Omitted, Last: r.Last, Nudged: r.Nudged,
+	}}
+	for _, before := range list {
+		whole.Messages = append(whole.Messages, before.Messages...)
+		w.entries = append(w.entries, before.Entries...)
+		for _, id := range before.Read {
+			w.rememberWords(id)
 		}
 	}
 	if len(w.entries) > maxEntries {
 		w.entries = w.entries[len(w.entries)-maxEntries:]
 	}
-	r := list[len(list)-1]
-	w.saves, w.saved = len(list), len(w.messages)
-	w.hidden = r.Hidden
-	w.queue, w.calls, w.rounds, w.helps, w.omitted = r.Queue, r.Calls, r.Rounds, r.Helps, r.Omitted
-	w.last, w.nudged, w.interrupted = r.Last, r.Nudged, r.Interrupted
+	w.loop.Restore(whole, r.Hidden)
+	w.helps, w.interrupted = r.Helps, r.Interrupted
 	w.started, w.left = r.Started, min(max(r.Left, time.Second), w.a.o.Timeout)
 }
 
-// helpAhead reports whether a call for help of this answer is still to be made.
-func (w *worker) helpAhead() bool {
-	for _, k := range w.queue {
-		if k.Name == ToolRequestHelp {
-			return true
-		}
-	}
-	return false
+// hasHelpAhead reports whether a call for help of this answer is still to be made.
+func (w *worker) hasHelpAhead() bool {
+	return slices.ContainsFunc(w.loop.CallsLeft(), func(k llm.ToolCall) bool { return k.Name == ToolRequestHelp })
 }
 
-// told reports whether an update or answer is new, and takes note of it.
-func (w *worker) told(id string) bool {
+// rememberWords reports whether an update or answer is new, and takes note of it.
+func (w *worker) rememberWords(id string) bool {
 	if id == "" {
 		return true
 	}
@@ -222,11 +121,9 @@ func (w *worker) told(id string) bool {
 	return true
 }
 
-// took notes that the words of that id are in the messages now.
-func (w *worker) took(id string) {
+// markWordsRead notes that the words of that id are in the messages now.
+func (w *worker) markWordsRead(id string) {
 	if id != "" {
 		w.read = append(w.read, id)
 	}
 }
-
-var errOnce = errors.New("agents: an agent runs once; make a new one")

@@ -74,7 +74,8 @@ func tellDesk() *desk {
 // and it ends the same, whichever round its process ended after.
 func TestRestored(t *testing.T) {
 	steps := []modelFunc{
-		calls(use("1", "sheep.count", `{"n":1}`), use("1", "sheep.count", `{"n":2}`), llm.ToolCall{ID: "x", Name: "no such tool", Arguments: "{\"n\":\xff"}),
+		calls(use("1", "sheep.count", `{"n":1}`), use("1", "sheep.count", `{"n":2}`),
+			llm.ToolCall{ID: "x", Name: "no such tool", Arguments: "{\"n\":\xff"}),
 		responds(llm.Response{Content: "thinking", ToolCalls: []llm.ToolCall{use("2", "sheep.shear", `{"n":3}`)}, FinishReason: "tool_calls"}),
 		responds(llm.Response{ToolCalls: []llm.ToolCall{use("3", "sheep.count", `{"n":4}`)}, FinishReason: "length"}),
 		calls(use("", "sheep.count", `{"n":5}`)),
@@ -178,24 +179,4 @@ func waitFor(t testing.TB, cond func() bool) {
 		time.Sleep(time.Millisecond)
 	}
 	require.FailNow(t, "it never came")
-}
-
-// Messages come back from a journal as they were, whatever bytes they hold;
-// arguments that are too long for any call are cut and stay too long.
-func TestKeptMessages(t *testing.T) {
-	in := Messages{
-		{Role: llm.RoleUser, Content: "<a href=\"x\">\u2028", Name: "n"},
-		{Role: llm.RoleAssistant, Content: "c", ToolCalls: []llm.ToolCall{{ID: "1", Name: "use", Arguments: "{\"\xff\":\"\x00\"}"}, {ID: "2", Name: "use", Arguments: "{}"}, {ID: "3"}}},
-		{Role: llm.RoleTool, ToolCallID: "1", Content: "r"},
-	}
-	b, err := json.Marshal(in)
-	require.NoError(t, err)
-	var out Messages
-	require.NoError(t, json.Unmarshal(b, &out))
-	require.Equal(t, in, out)
-	long := Calls{{ID: "1", Arguments: strings.Repeat("x", 2*maxKeptArgs)}}
-	b, err = json.Marshal(long)
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(b, &long))
-	require.Len(t, long[0].Arguments, maxKeptArgs)
 }

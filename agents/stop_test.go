@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -273,11 +274,11 @@ func TestSnapshot(t *testing.T) {
 // they are kept, repeated to the model and reported; others are left alone.
 func TestLongTexts(t *testing.T) {
 	const mark = "…\n[cut here: the text was too long]"
-	long := strings.Repeat("é", MaxAnswer)
+	long := strings.Repeat("é", loop.MaxAnswer)
 	for name, row := range map[string]struct{ text, want, reason string }{
-		"too long":         {long, long[:MaxAnswer] + mark, "the model's answer was cut off"},
-		"as long as it is": {long[:MaxAnswer], long[:MaxAnswer], ""},
-		"within a letter":  {"a" + long, "a" + long[:MaxAnswer-2] + mark, "the model's answer was cut off"},
+		"too long":         {long, long[:loop.MaxAnswer] + mark, "the model's answer was cut off"},
+		"as long as it is": {long[:loop.MaxAnswer], long[:loop.MaxAnswer], ""},
+		"within a letter":  {"a" + long, "a" + long[:loop.MaxAnswer-2] + mark, "the model's answer was cut off"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -22,10 +23,14 @@ func TestOutcomesAreRead(t *testing.T) {
 		err  error
 		want string
 	}{
-		"deny": {err: &skills.Refusal{Kind: skills.KindDeny, Gate: "judge", Code: "judge.outward", Reason: "not asked for", WhatYouCanDo: "report it", DecisionID: "d1"},
-			want: `{"ok":false,"refused":"deny","code":"judge.outward","reason":"not asked for","what_you_can_do":"report it","decision":"d1","retryable":false}`},
-		"defer": {err: &skills.Refusal{Kind: skills.KindDefer, Code: "limits.breaker", Reason: "later", RetryAfter: 1500 * time.Millisecond, Retryable: true},
-			want: `{"ok":false,"refused":"defer","code":"limits.breaker","reason":"later","what_you_can_do":"","decision":"","retry_after_seconds":2,"retryable":true}`},
+		"deny": {err: &skills.Refusal{Kind: skills.KindDeny, Gate: "judge", Code: "judge.outward", Reason: "not asked for",
+			WhatYouCanDo: "report it", DecisionID: "d1"},
+			want: `{"ok":false,"refused":"deny","code":"judge.outward","reason":"not asked for","what_you_can_do":"report it","decision":"d1",` +
+				`"retryable":false}`},
+		"defer": {err: &skills.Refusal{Kind: skills.KindDefer, Code: "limits.breaker", Reason: "later", RetryAfter: 1500 * time.Millisecond,
+			Retryable: true},
+			want: `{"ok":false,"refused":"defer","code":"limits.breaker","reason":"later","what_you_can_do":"","decision":"",` +
+				`"retry_after_seconds":2,"retryable":true}`},
 		"unknown": {err: &skills.Failure{Code: skills.FailTimeout, Unknown: true, Err: errors.New("CANARY")},
 			want: `{"ok":false,"error":"timeout","reason":"The skill was interrupted. It is not known whether it had an effect; don't repeat it."}`},
 		"failed": {err: &skills.Failure{Code: skills.FailFailed, Err: errors.New("no such file")},
@@ -215,7 +220,7 @@ func TestHelpIsBounded(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		list := make([]llm.ToolCall, 2*maxHelp)
 		for i := range list {
-			list[i] = llm.ToolCall{Name: ToolRequestHelp, Arguments: encode(map[string]any{
+			list[i] = llm.ToolCall{Name: ToolRequestHelp, Arguments: loop.EncodeJSON(map[string]any{
 				"reason": strings.Repeat("é", 1<<20), "skills": strings.Split(strings.Repeat(strings.Repeat("s", 500)+" ", 500), " ")})}
 		}
 		m := script(calls(list...), says("ok"))

@@ -27,7 +27,8 @@ func serve(t *testing.T, src string, models ...string) (*scripted.Server, []Mode
 	t.Cleanup(hc.CloseIdleConnections)
 	var list []Model
 	for _, name := range models {
-		c, err := llm.New(llm.Config{Name: name, Model: name, BaseURL: srv.BaseURL(), Timeout: 300 * time.Millisecond}, &http.Client{Transport: hc.Transport})
+		c, err := llm.New(llm.Config{Name: name, Model: name, BaseURL: srv.BaseURL(), Timeout: 300 * time.Millisecond},
+			&http.Client{Transport: hc.Transport})
 		require.NoError(t, err)
 		list = append(list, c)
 	}
@@ -48,7 +49,8 @@ rules:
         - {id: same, name: "no such tool", arguments: '{"a":1,"a":2}'}
         - {id: same, name: use_skill, arguments: '{"skill": broken'}
   - when: {turn: 2, tool_results: 3}
-    reply: {body: '{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":""},"finish_reason":"stop"}]}'}
+    reply: {body: '{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":""},`+
+		`"finish_reason":"stop"}]}'}
   - when: {turn: 2, tool_results: 0, last_contains: empty}
     reply: {tool_calls: [{name: use_skill, arguments: {skill: sheep.shear, arguments: {}}}]}
   - when: {has_tools: false}
@@ -64,7 +66,8 @@ rules:
 	_, res := r.run(Options{Model: m[0], Invoker: d})
 	require.Equal(t, Completed, res.State, res.Reason)
 	require.Equal(t, `two "sheep"`, res.Answer)
-	require.Equal(t, []proposed{{"sheep.count", `{"n":1}`}, {"no such tool", `{"a":1,"a":2}`}, {"", `{"skill": broken`}, {"sheep.shear", `{}`}}, d.proposals())
+	require.Equal(t,
+		[]proposed{{"sheep.count", `{"n":1}`}, {"no such tool", `{"a":1,"a":2}`}, {"", `{"skill": broken`}, {"sheep.shear", `{}`}}, d.proposals())
 	require.Len(t, srv.Requests(), 4)
 }
 

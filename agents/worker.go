@@ -2,49 +2,37 @@ package agents
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
-	"github.com/vedette-dev/vedette/internal/textcut"
-
-	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/internal/textcut"
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// worker is the agent's process: a state machine that talks to the model and
-// proposes calls, one at a time, each in a supervised goroutine.
+// worker is the agent's process: a loop.Loop whose calls are proposed to a desk, one at a
+// time, each in a supervised goroutine.
 //
-// While it is Running or AwaitingApproval exactly one task is under way: a
-// skill call where current is set, a model call otherwise. While it is
-// AwaitingOrchestrator there is none. Beside it, ahead may be under way.
+// While it is Running or AwaitingApproval exactly one task of the loop is under way.
+// While it is AwaitingOrchestrator there is none.
 type worker struct {
 	a      *Agent
 	skills []*skills.Skill
 	parent otp.Ref // monitor of the parent
+	loop   loop.Loop
 
-	messages []llm.Message  // without the system message
-	room     Room           // that they leave
-	omitted  int            // calls that were not proposed
-	entries  []Entry        // only appended to or replaced: snapshots share it
-	queue    []llm.ToolCall // calls of the last answer that are still to be proposed
-	hidden   []string       // ids of those whose secrets an earlier process did not keep
-	updates  []Update
-	early    []Answer // to calls for help that a restored agent has yet to make again
+	entries []Entry // only appended to or replaced: snapshots share it
+	updates []Update
+	early   []Answer // to calls for help that a restored agent has yet to make again
 
-	// What the journal has: messages up to saved, saves rounds; noted entries
-	// and the ids in read are for the next.
-	saves, saved, noted int
-	read                []string
-	known               map[string]bool // ids of updates and answers; nil before the first
-	saving              bool            // the task under way is the journal's
+	// The journal's next round has the newest entries, noted of them, and the ids in read.
+	noted int
+	read  []string
+	known map[string]bool // ids of updates and answers; nil before the first
 
-	task    otp.Ref // the model call or skill call under way, zero if none is
-	ahead   otp.Ref // what is judged before its turn, zero if nothing is
-	fresh   bool    // the queue is a new answer's
-	call    llm.ToolCall
-	current string
-
+	current string // what the call under way names
 	state   State
 	help    string
 	helps   int
@@ -54,16 +42,17 @@ type worker struct {
 	timer   otp.Ref
 	waiting otp.Ref // for the orchestrator
 
-	calls, rounds int
-	nudged, last  bool
-	interrupted   string
-	end           *Result // that is being written down; the task under way is the journal's
+	interrupted string
+	end         *Result // that is being written down
+	ending      otp.Ref // the task that does so
 }
 
 type (
 	deadline struct{}
 	noHelp   struct{}
 )
+
+var errOnce = errors.New("agents: an agent runs once; make a new one")
 
 // Init starts the agent's clock and asks the model for the first time.
 func (w *worker) Init(c *otp.Context) error {
@@ -73,67 +62,67 @@ func (w *worker) Init(c *otp.Context) error {
 	if p := w.a.o.Parent; !p.IsZero() {
 		w.parent = c.Monitor(p)
 	}
-	w.add(w.a.o.Skills)
+	w.addSkills(w.a.o.Skills)
+	w.loop = loop.New(w, w.buildLoopRules())
 	w.started, w.left, w.state = time.Now(), w.a.o.Timeout, Running
 	if len(w.a.o.Rounds) > 0 {
-		w.restore(w.a.o.Rounds)
-		w.arm(c)
+		w.restoreRounds(w.a.o.Rounds)
+		w.startClock(c)
 		for _, u := range w.a.o.Updates {
-			w.updated(u)
+			w.onUpdate(u)
 		}
 		for _, m := range w.a.o.Answers {
-			w.answered(c, m)
+			w.onAdvice(c, m)
 		}
-		w.next(c)
+		w.loop.Next(c)
 		return nil
 	}
 	for _, id := range w.a.o.Heard {
-		w.told(id)
-		w.took(id)
+		w.rememberWords(id)
+		w.markWordsRead(id)
 	}
-	w.say(w.opening())
-	w.note(Entry{Kind: "mission", Text: w.a.o.Mission})
-	w.arm(c)
-	w.ask(c)
+	w.loop.Say(w.buildOpening())
+	w.addTranscriptEntry(Entry{Kind: "mission", Text: w.a.o.Mission})
+	w.startClock(c)
+	w.loop.Ask(c)
 	return nil
 }
 
 // Handle takes the parent's messages, timers and the ends of calls.
 func (w *worker) Handle(c *otp.Context, msg any) {
 	if w.end != nil {
-		w.closing(c, msg)
+		w.onEndMessage(c, msg)
 		return
 	}
 	switch m := msg.(type) {
 	case otp.TaskResult:
-		if m.Ref == w.task { // not one that was given up
-			w.task = 0
-			w.ended(c, m)
+		if kind := w.loop.TakeEnd(m.Ref); kind != loop.TaskNone { // not one that was given up
+			w.loop.OnTaskEnd(c, kind, m)
 		}
 	case deadline:
-		w.finish(c, TimedOut, "", "the agent's time of "+w.a.o.Timeout.String()+" is over")
+		w.finishMission(c, TimedOut, "", "the agent's time of "+w.a.o.Timeout.String()+" is over")
 	case noHelp:
-		w.resume(c, failed("no_answer", "The orchestrator did not answer. Go on without."))
+		w.endHelpWait(c, loop.DescribeFailure("no_answer", "The orchestrator did not answer. Go on without."))
 	case Cancel: // the parent knows, so it isn't written down here
-		c.CancelTaskFor(w.task, skills.ErrWithdrawn)
-		w.over(c, Cancelled, "", m.Reason)
+		w.loop.Withdraw(c)
+		w.endAgent(c, Cancelled, "", m.Reason)
 	case otp.Down: // the agent may be restored, so this is no end to write down
 		if m.Ref == w.parent {
-			w.over(c, Cancelled, "", "the agent's parent ended")
+			w.endAgent(c, Cancelled, "", "the agent's parent ended")
 		}
 	case Interrupt:
-		w.interrupt(c, m)
+		w.onInterrupt(c, m)
 	case Update:
-		w.updated(m)
+		w.onUpdate(m)
 	case Answer:
-		w.answered(c, m)
+		w.onAdvice(c, m)
 	case Held: // one that comes after its call's end would stop the clock for good
 		if w.current != "" {
-			w.pause(c, AwaitingApproval)
+			w.pauseWork(c, AwaitingApproval)
 		}
 	case Released:
 		if w.state == AwaitingApproval {
-			w.proceed(c)
+			w.resumeWork(c)
 		}
 	}
 }
@@ -149,43 +138,44 @@ func (w *worker) Terminate(_ *otp.Context, r otp.Reason) {
 	if r.Kind == otp.KindCrash {
 		w.state, reason = Failed, "the agent crashed"
 	}
-	w.publish("", reason)
+	w.publishSnapshot("", reason)
 }
 
-// arm starts the clock for what is left of the agent's time.
-func (w *worker) arm(c *otp.Context) {
+// startClock starts the clock for what is left of the agent's time.
+func (w *worker) startClock(c *otp.Context) {
 	w.armed = time.Now()
 	w.timer = c.SendAfter(w.left, deadline{})
 }
 
-// remaining is what is left of the agent's time, at least a second. An agent whose wait
+// remainingTime is what is left of the agent's time, at least a second. An agent whose wait
 // for an answer failed has that second to report the failure.
-func (w *worker) remaining() time.Duration {
+func (w *worker) remainingTime() time.Duration {
 	if w.state == Running {
 		return max(w.left-time.Since(w.armed), time.Second)
 	}
 	return max(w.left, time.Second)
 }
 
-// pause stops the clock: waiting for people is not the agent's time.
-func (w *worker) pause(c *otp.Context, s State) {
+// pauseWork stops the clock: waiting for people is not the agent's time.
+func (w *worker) pauseWork(c *otp.Context, s State) {
 	if w.state != Running {
 		return
 	}
 	c.CancelTimer(w.timer)
-	w.left = w.remaining()
+	w.left = w.remainingTime()
 	w.state = s
-	w.publish("", "")
+	w.publishSnapshot("", "")
 }
 
-func (w *worker) proceed(c *otp.Context) {
+// resumeWork lets the clock run again.
+func (w *worker) resumeWork(c *otp.Context) {
 	w.state, w.help = Running, ""
-	w.arm(c)
-	w.publish("", "")
+	w.startClock(c)
+	w.publishSnapshot("", "")
 }
 
-// add extends the list of skills and returns how many were new to it.
-func (w *worker) add(list []*skills.Skill) (added int) {
+// addSkills extends the list of skills and returns how many were new to it.
+func (w *worker) addSkills(list []*skills.Skill) (added int) {
 	for _, s := range list {
 		known := func(x *skills.Skill) bool { return x.Name() == s.Name() }
 		if s != nil && !slices.ContainsFunc(w.skills, known) {
@@ -196,39 +186,40 @@ func (w *worker) add(list []*skills.Skill) (added int) {
 	return added
 }
 
-func (w *worker) updated(m Update) {
-	if w.told(m.ID) {
-		w.update(m)
+// onUpdate takes words of the orchestrator that the agent doesn't have yet.
+func (w *worker) onUpdate(m Update) {
+	if w.rememberWords(m.ID) {
+		w.queueUpdate(m)
 	}
 }
 
-func (w *worker) update(m Update) {
+// queueUpdate keeps words for the next question.
+func (w *worker) queueUpdate(m Update) {
 	if m.Text != "" {
 		w.updates = append(w.updates, m)
 	}
 }
 
-// interrupt ends the agent with what it has, after the call under way.
-func (w *worker) interrupt(c *otp.Context, m Interrupt) {
+// onInterrupt ends the agent with what it has, after the call under way.
+func (w *worker) onInterrupt(c *otp.Context, m Interrupt) {
 	if w.interrupted != "" {
 		return
 	}
-	asked := w.last // for the report already
-	w.interrupted, w.last = m.Reason, true
+	asked := w.loop.Last // for the report already
+	w.interrupted, w.loop.Last = m.Reason, true
 	if w.interrupted == "" {
 		w.interrupted = "the agent was interrupted"
 	}
 	switch {
 	case w.state == AwaitingOrchestrator:
-		w.resume(c, failed("interrupted", "Report what you have."))
-	case w.saving: // the calls are dropped when the round is durable
-	case w.current == "" && !asked:
-		c.CancelTask(w.task)
-		w.ask(c)
+		w.endHelpWait(c, loop.DescribeFailure("interrupted", "Report what you have."))
+	case w.loop.Task() == loop.TaskModel && !asked: // of a round, and of a call, the end is waited for
+		w.loop.AskInstead(c)
 	}
 }
 
-func (w *worker) note(e Entry) {
+// addTranscriptEntry adds a line to the transcript.
+func (w *worker) addTranscriptEntry(e Entry) {
 	e.Text = textcut.Head(e.Text, maxEntryText)
 	if len(w.entries) >= maxEntries {
 		w.entries = slices.Clone(w.entries[1:])
@@ -237,59 +228,65 @@ func (w *worker) note(e Entry) {
 	w.noted++
 }
 
-// finish ends the agent: the result is written down, for which it has what is
+// finishMission ends the agent: the result is written down, for which it has what is
 // left of its time, then published, then the parent is told. Nothing may be done
 // after it.
-func (w *worker) finish(c *otp.Context, s State, text, reason string) {
+func (w *worker) finishMission(c *otp.Context, s State, text, reason string) {
 	j := w.a.o.Journal
 	if j == nil {
-		w.over(c, s, text, reason)
+		w.endAgent(c, s, text, reason)
 		return
 	}
-	if w.task != 0 {
-		c.CancelTaskFor(w.task, skills.ErrWithdrawn)
-	}
-	w.stopPrejudging(c)
+	w.loop.Withdraw(c)
+	w.loop.StopPrejudging(c)
 	c.CancelTimer(w.timer)
-	left := w.remaining()
-	r := Result{Agent: w.a.o.ID, State: s, Answer: text, Reason: reason, Calls: w.calls, Omitted: w.omitted, Took: time.Since(w.started)}
+	left := w.remainingTime()
+	r := w.buildResult(s, text, reason)
 	w.end = &r
-	w.task = c.Async(left, func(ctx context.Context) (any, error) { return saved{}, j.End(ctx, r) })
+	w.ending = c.Async(left, func(ctx context.Context) (any, error) { return nil, j.End(ctx, r) })
 }
 
-// closing takes messages of an agent that has ended and is being written down:
+// onEndMessage takes messages of an agent that has ended and is being written down:
 // only that, or the end of the one who would read it, is of interest.
-func (w *worker) closing(c *otp.Context, msg any) {
+func (w *worker) onEndMessage(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case otp.TaskResult:
-		if m.Ref != w.task {
+		if m.Ref != w.ending {
 			return
 		}
 		if m.Err != nil {
-			w.over(c, Failed, "", "how the agent ended could not be written down")
+			w.endAgent(c, Failed, "", "how the agent ended could not be written down")
 			return
 		}
-		w.over(c, w.end.State, w.end.Answer, w.end.Reason)
+		w.endAgent(c, w.end.State, w.end.Answer, w.end.Reason)
 	case Cancel:
-		w.over(c, Cancelled, "", m.Reason)
+		w.endAgent(c, Cancelled, "", m.Reason)
 	case otp.Down:
 		if m.Ref == w.parent {
-			w.over(c, Cancelled, "", "the agent's parent ended")
+			w.endAgent(c, Cancelled, "", "the agent's parent ended")
 		}
 	}
 }
 
-// over publishes the result, tells the parent and ends the process.
-func (w *worker) over(c *otp.Context, s State, text, reason string) {
+// endAgent publishes the result, tells the parent and ends the process.
+func (w *worker) endAgent(c *otp.Context, s State, text, reason string) {
 	w.state = s
-	r := w.publish(text, reason)
+	r := w.publishSnapshot(text, reason)
 	w.a.o.Parent.Send(Finished{r})
 	c.Stop(otp.Normal())
 }
 
-// publish stores a snapshot for callers of Agent.Snapshot.
-func (w *worker) publish(text, reason string) Result {
-	r := Result{Agent: w.a.o.ID, State: w.state, Answer: text, Reason: reason, Calls: w.calls, Omitted: w.omitted, Took: time.Since(w.started)}
+// publishSnapshot stores a snapshot for callers of Agent.Snapshot.
+func (w *worker) publishSnapshot(text, reason string) Result {
+	r := w.buildResult(w.state, text, reason)
 	w.a.snap.Store(&Snapshot{Result: r, Current: w.current, Help: w.help, Transcript: slices.Clip(w.entries)})
 	return r
+}
+
+// buildResult returns what the agent has come to in that state.
+func (w *worker) buildResult(s State, text, reason string) Result {
+	return Result{
+		Agent: w.a.o.ID, State: s, Answer: text, Reason: reason,
+		Calls: w.loop.Proposed, Omitted: w.loop.Omitted, Took: time.Since(w.started),
+	}
 }

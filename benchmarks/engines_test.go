@@ -107,10 +107,11 @@ func (e cedarEngine) build(raw []byte) (types.EntityGetter, cedar.Request, error
 		return nil, cedar.Request{}, err
 	}
 	user := types.NewEntityUID("User", types.String(d.User))
-	return withUser{e.actions, types.Entity{UID: user, Attributes: types.NewRecord(types.RecordMap{"name": types.String(d.User)})}}, cedar.Request{
-		Principal: user, Action: types.NewEntityUID("Action", types.String(d.Skill)),
-		Resource: types.NewEntityUID("Office", "one"), Context: args,
-	}, nil
+	return withUser{e.actions,
+			types.Entity{UID: user, Attributes: types.NewRecord(types.RecordMap{"name": types.String(d.User)})}}, cedar.Request{
+			Principal: user, Action: types.NewEntityUID("Action", types.String(d.Skill)),
+			Resource: types.NewEntityUID("Office", "one"), Context: args,
+		}, nil
 }
 
 // withUser is the entities of one call.

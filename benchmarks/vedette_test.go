@@ -23,10 +23,17 @@ var officeSkills = []struct {
 	effect skills.Effect
 	schema string
 }{
-	{"email.send", skills.Irreversible, `{"type":"object","required":["to","body"],"additionalProperties":false,"properties":{"to":{"type":"string","x-target":true},"body":{"type":"string","x-content":true}}}`},
-	{"tasks.delete", skills.Irreversible, `{"type":"object","required":["id"],"additionalProperties":false,"properties":{"id":{"type":"string"}}}`},
-	{"fs.write", skills.Modify, `{"type":"object","required":["path","text"],"additionalProperties":false,"properties":{"path":{"type":"string","x-path":true},"text":{"type":"string","x-content":true}}}`},
-	{"pay.send", skills.CostsMoney, `{"type":"object","required":["to","amount"],"additionalProperties":false,"properties":{"to":{"type":"string","x-target":true},"amount":{"type":"integer"}}}`},
+	{"email.send", skills.Irreversible,
+		`{"type":"object","required":["to","body"],"additionalProperties":false,"properties":{"to":{"type":"string","x-target":true},` +
+			`"body":{"type":"string","x-content":true}}}`},
+	{"tasks.delete", skills.Irreversible,
+		`{"type":"object","required":["id"],"additionalProperties":false,"properties":{"id":{"type":"string"}}}`},
+	{"fs.write", skills.Modify,
+		`{"type":"object","required":["path","text"],"additionalProperties":false,"properties":{"path":{"type":"string","x-path":true},` +
+			`"text":{"type":"string","x-content":true}}}`},
+	{"pay.send", skills.CostsMoney,
+		`{"type":"object","required":["to","amount"],"additionalProperties":false,"properties":{"to":{"type":"string","x-target":true},` +
+			`"amount":{"type":"integer"}}}`},
 	{"calendar.read", skills.Read, `{"type":"object","required":["day"],"additionalProperties":false,"properties":{"day":{"type":"string"}}}`},
 }
 

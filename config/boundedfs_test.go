@@ -48,7 +48,9 @@ func TestIncludeIsBounded(t *testing.T) {
 		require.NoError(t, os.Mkdir(filepath.Join(dir, "d30"), 0o755))
 		require.NoError(t, os.Symlink("../d0", filepath.Join(dir, "skills", "d")))
 		_, err := config.Load(filepath.Join(dir, "vedette.yaml"), config.Options{Env: env(nil)})
-		require.Equal(t, []string{`vedette.yaml:2:20: include "skills/**": the search meets more than 20000 files and folders; look for links that lead back, or name a narrower pattern`}, mistakes(t, dir, err))
+		require.Equal(t,
+			[]string{`vedette.yaml:2:20: include "skills/**": the search meets more than 20000 files and folders; look for links that lead back, ` +
+				`or name a narrower pattern`}, mistakes(t, dir, err))
 	})
 	t.Run("deep", func(t *testing.T) {
 		name := ""

@@ -12,15 +12,19 @@ import (
 // Credentials have one place each, and every mistake its position.
 func TestCredentials(t *testing.T) {
 	dir := t.TempDir()
-	c, err := config.Parse("v.yaml", []byte("version: 1\ncredentials:\n  gh: {env: 'GH_{user}'}\n  crm: {file: './crm/{user}.token'}\n  pay: {program: true}\n"), config.Options{Dir: dir})
+	c, err := config.Parse("v.yaml",
+		[]byte("version: 1\ncredentials:\n  gh: {env: 'GH_{user}'}\n  crm: {file: './crm/{user}.token'}\n  pay: {program: true}\n"),
+		config.Options{Dir: dir})
 	require.NoError(t, err)
 	require.Equal(t, map[string]config.Credential{"gh": {Env: "GH_{user}"}, "crm": {File: filepath.Join(dir, "crm", "{user}.token")},
 		"pay": {Program: true}}, c.Credentials)
 	require.Equal(t, []string{filepath.Join(dir, "crm")}, c.CredentialFolders())
 	for text, want := range map[string]string{
-		"credentials: {gh: {}}":                                            "v.yaml:2:15: credentials.gh must have exactly one of env, file and program: true; it has 0",
-		"credentials: {gh: {env: 'A_{user}', program: true}}":              "it has 2",
-		"credentials: {gh: {env: GH}}":                                     "v.yaml:2:25: credentials.gh.env must be a variable's name with one {user} in it",
+		"credentials: {gh: {}}": "v.yaml:2:15: credentials.gh must have exactly one of env, file " +
+			"and program: true; it has 0",
+		"credentials: {gh: {env: 'A_{user}', program: true}}": "it has 2",
+		"credentials: {gh: {env: GH}}": "v.yaml:2:25: credentials.gh.env must be a variable's name with " +
+			"one {user} in it",
 		"credentials: {gh: {env: 'G-{user}'}}":                             "must be a variable's name",
 		"credentials: {gh: {file: './{user}/token'}}":                      "must have one {user} in the last part of its path",
 		"credentials: {gh: {file: './token'}}":                             "must have one {user} in the last part of its path",

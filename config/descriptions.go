@@ -57,7 +57,7 @@ var descriptions = map[string]string{
 	"Rule.when":   "CEL condition over the call; an error in it denies.",
 	"Rule.then":   "What a match makes of the call.",
 	"Rule.modify": "With then: modify, the rewrites, applied in order before the gates judge.",
-	"Rule.reason": "Shown to approvers and reviewers.",
+	"Rule.reason": "Shown to the review and to the person who is asked.",
 
 	"Guard.roots":        "Folders that path arguments must lie in.",
 	"Guard.forbid_paths": "Glob patterns of paths that no call may touch; one without / matches in every folder.",

@@ -23,7 +23,8 @@ permissions: [{skill: "*", then: ask}]
 `
 	want := digest(base, nil)
 	require.Equal(t, want, digest(base, map[string]string{"K": "secret"}))
-	require.Equal(t, want, digest("permissions: [{then: ask, skill: \"*\"}]\n# c\nmodels: {m: {base_url: \"https://h/v1\", model: m}}\nversion: 1\n", nil))
+	require.Equal(t, want,
+		digest("permissions: [{then: ask, skill: \"*\"}]\n# c\nmodels: {m: {base_url: \"https://h/v1\", model: m}}\nversion: 1\n", nil))
 	require.Equal(t, want, digest(base+"tests: [{name: x, call: {skill: a.b}, expect: ask}]", nil), "tests decide nothing")
 	seen := map[string]string{want: "base"}
 	for _, change := range []string{"guard: {roots: [w]}", "judge: {threshold: 0.31}", "permissions_default: deny", "sentinel: {mode: shadow}",

@@ -1,9 +1,9 @@
 package config
 
 import (
-	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/vedette-dev/vedette/internal/scrub"
 )
 
 // expansion is a value with its ${NAME} references replaced.
@@ -69,37 +69,25 @@ func isEnvName(s string) bool {
 	return s != ""
 }
 
-// scrubber takes values of the environment out of messages, also those of
-// other packages.
+// scrubber takes values of the environment out of messages, also those of other packages.
+// A value of less than scrub.MinWhole bytes is too common a text to search messages for
+// ("1", "true"). Where such a value is itself the mistake, messages leave it out by what
+// its node says.
 type scrubber struct {
-	env    func(string) (string, bool)
-	seen   map[string]bool // names whose values are in values
-	values []Secret        // the longest first: one may be part of another
+	env   func(string) (string, bool)
+	seen  map[string]bool // names whose values clean knows
+	clean *scrub.Scrubber
 }
-
-// minScrub is the length below which a value is too common a text to search
-// messages for ("1", "true"). Where such a value is itself the mistake, messages
-// leave it out by what its node says.
-const minScrub = 6
 
 // lookupEnv looks up a variable and remembers its value.
 func (s *scrubber) lookupEnv(name string) (string, bool) {
 	v, ok := s.env(name)
-	if ok && len(v) >= minScrub && !s.seen[name] {
+	if ok && !s.seen[name] {
 		s.seen[name] = true
-		s.values = append(s.values, NewSecret(v))
-		if q := strconv.Quote(v); q[1:len(q)-1] != v {
-			s.values = append(s.values, NewSecret(q[1:len(q)-1]))
-		}
-		slices.SortFunc(s.values, func(a, b Secret) int { return len(b.Reveal()) - len(a.Reveal()) })
+		s.clean = s.clean.Join(scrub.NewWhole(redacted, v))
 	}
 	return v, ok
 }
 
 // hideValues replaces every value that the environment gave.
-func (s *scrubber) hideValues(msg string) string {
-	for _, v := range s.values {
-		msg = strings.ReplaceAll(msg, v.Reveal(), redacted)
-	}
-	return msg
-}
+func (s *scrubber) hideValues(msg string) string { return s.clean.Text(msg) }

@@ -46,21 +46,25 @@ func TestCostOfNothing(t *testing.T) {
 			require.EqualError(t, err, fmt.Sprintf("v.yaml:2:%d: %s must be more than 0%s; leave it out for no bound", len(at)+9, path, shown), text)
 		}
 	}
-	c, err := config.Parse("v.yaml", []byte("version: 1\nmodels: {a: {model: a, base_url: 'http://h', price: {input: 0, output: 0}}}\nlimits: {turn: {cost: 1}}"), config.Options{})
+	c, err := config.Parse("v.yaml",
+		[]byte("version: 1\nmodels: {a: {model: a, base_url: 'http://h', price: {input: 0, output: 0}}}\nlimits: {turn: {cost: 1}}"),
+		config.Options{})
 	require.NoError(t, err)
 	require.Zero(t, c.Models["a"].Price)
 }
 
 // A budget in money is nothing beside a model that has no price.
 func TestPrices(t *testing.T) {
-	models := "version: 1\nmodels:\n  a: {model: a, base_url: 'http://h', price: {input: 0.25, output: 2.5}}\n  b: {model: b, base_url: 'http://h'}\n"
+	models := "version: 1\nmodels:\n  a: {model: a, base_url: 'http://h', price: {input: 0.25, output: 2.5}}\n  b: {model: b, base_url: " +
+		"'http://h'}\n"
 	c, err := config.Parse("v.yaml", []byte(models+"limits: {turn: {tokens: 5}}"), config.Options{})
 	require.NoError(t, err)
 	require.Equal(t, config.Price{Input: 250_000, Output: 2_500_000}, c.Models["a"].Price)
 	require.Equal(t, 64, c.Models["b"].Concurrency)
 	for _, level := range []string{"agent", "turn", "conversation", "user"} {
 		_, err := config.Parse("v.yaml", []byte(models+"limits: {"+level+": {cost: 0.5}}"), config.Options{})
-		require.EqualError(t, err, "v.yaml:4:3: models.b has no price and limits has a cost; write price: {input: 0.25, output: 2.00}, for a million tokens")
+		require.EqualError(t, err,
+			"v.yaml:4:3: models.b has no price and limits has a cost; write price: {input: 0.25, output: 2.00}, for a million tokens")
 	}
 }
 

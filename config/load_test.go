@@ -217,7 +217,9 @@ func TestEnvironment(t *testing.T) {
 		require.NoError(t, err, tt.in)
 		require.Equal(t, tt.want, c.Models["m"].Model)
 	}
-	c, err := config.Parse("x.yaml", []byte(`{version: "${ONE:-1}", limits: {agent: {calls: "${N}"}}, models: {m: {model: m, base_url: u, reasoning: "${B}", timeout: "${N}s"}}}`),
+	c, err := config.Parse("x.yaml",
+		[]byte(`{version: "${ONE:-1}", limits: {agent: {calls: "${N}"}}, models: {m: {model: m, base_url: u, reasoning: "${B}", timeout: `+
+			`"${N}s"}}}`),
 		config.Options{Env: env(map[string]string{"N": "7", "B": "true", "ONE": "1"})})
 	require.NoError(t, err)
 	require.Equal(t, 7, c.Limits.Agent.Calls)
@@ -294,7 +296,9 @@ func TestIncludeLimits(t *testing.T) {
 
 // A root is where its links lead: one that leads to the database is refused.
 func TestRootsAreRealPaths(t *testing.T) {
-	dir := write(t, map[string]string{"conf/vedette.yaml": "version: 1\nguard: {roots: [../link]}\nledger: {path: ../state/v.db}\nkeys: {dir: ../keys}\n", "state/x": ""})
+	dir := write(t,
+		map[string]string{"conf/vedette.yaml": "version: 1\nguard: {roots: [../link]}\nledger: {path: ../state/v.db}\nkeys: {dir: ../keys}\n",
+			"state/x": ""})
 	require.NoError(t, os.Symlink(filepath.Join(dir, "state"), filepath.Join(dir, "link")))
 	_, err := config.Load(filepath.Join(dir, "conf", "vedette.yaml"), config.Options{})
 	require.ErrorContains(t, err, "vedette.yaml:2:17: guard.roots[0] contains the database ("+filepath.Join(dir, "state", "v.db")+")")
@@ -315,8 +319,10 @@ func TestRootsAreRealPaths(t *testing.T) {
 // A link in a root that leads out to the configuration is in the root. So is a
 // folder where an include would find what a skill writes.
 func TestRootsCantMakeSkills(t *testing.T) {
-	dir := write(t, map[string]string{"conf/real.yaml": "version: 1\nguard: {roots: [../room]}\nledger: {path: ../state/v.db}\nskills: {include: ['../room/none/../../conf/s.yaml']}\n",
-		"conf/s.yaml": skillYAML, "room/x": ""})
+	dir := write(t,
+		map[string]string{"conf/real.yaml": "version: 1\nguard: {roots: [../room]}\nledger: {path: ../state/v.db}\nskills: {include: " +
+			"['../room/none/../../conf/s.yaml']}\n",
+			"conf/s.yaml": skillYAML, "room/x": ""})
 	_, err := config.Load(filepath.Join(dir, "conf", "real.yaml"), config.Options{})
 	require.NoError(t, err)
 	link := filepath.Join(dir, "room", "vedette.yaml")
@@ -371,14 +377,18 @@ func TestSkillTextHasNoEnvironment(t *testing.T) {
 // What a SKILL.md may not say is refused where it stands.
 func TestSkillText(t *testing.T) {
 	for text, want := range map[string]string{
-		"# no front matter":                         "SKILL.md:1:1: a SKILL.md starts with front matter: name and description between two lines of ---",
-		"---\nname: x\n":                            "SKILL.md:1:1: a SKILL.md starts with front matter: name and description between two lines of ---",
-		"---\nname: x\nrun: {exec: {}}\n---\n":      "SKILL.md:3:1: a SKILL.md can't say how it runs; declare a skill with run in a YAML file",
-		"---\ndescription: x\n---\n":                "SKILL.md:2:1: name is missing",
-		"---\nname: [x]\n---\n":                     "SKILL.md:2:1: name must be text",
-		"---\nname: Big Name\n---\n":                "SKILL.md:2:7: skills[skill.Big Name].name: must be domain.action in lower-case letters, digits, _ and -, each part starting with a letter",
-		"---\n- x\n---\n":                           "SKILL.md:2:1: the front matter must be a mapping with name and description",
-		"---\nname: x\nparameters: {typ: x}\n---\n": `SKILL.md:3:1: skills[skill.x].parameters: must be the schema of an object: say "type": "object"`,
+		"# no front matter": "SKILL.md:1:1: a SKILL.md starts with front matter: name and description between two " +
+			"lines of ---",
+		"---\nname: x\n": "SKILL.md:1:1: a SKILL.md starts with front matter: name and description between two " +
+			"lines of ---",
+		"---\nname: x\nrun: {exec: {}}\n---\n": "SKILL.md:3:1: a SKILL.md can't say how it runs; declare a skill with run in a YAML file",
+		"---\ndescription: x\n---\n":           "SKILL.md:2:1: name is missing",
+		"---\nname: [x]\n---\n":                "SKILL.md:2:1: name must be text",
+		"---\nname: Big Name\n---\n": "SKILL.md:2:7: skills[skill.Big Name].name: must be domain.action in lower-case letters, " +
+			"digits, _ and -, each part starting with a letter",
+		"---\n- x\n---\n": "SKILL.md:2:1: the front matter must be a mapping with name and description",
+		"---\nname: x\nparameters: {typ: x}\n---\n": `SKILL.md:3:1: skills[skill.x].parameters: must be the schema of an object: say "type": ` +
+			`"object"`,
 	} {
 		_, dir, err := load(t, map[string]string{"vedette.yaml": "version: 1\nskills: {include: [SKILL.md]}", "SKILL.md": text}, config.Options{})
 		require.Equal(t, []string{want}, mistakes(t, dir, err))

@@ -67,7 +67,8 @@ func TestSkillsOfTheProgramMistakes(t *testing.T) {
 		want    []string
 	}{
 		"a way to run": {"skills: {known: [{name: a.b, effect: read, run: {template: x}}]}", nil,
-			[]string{"v.yaml:2:44: a skill under skills.known is run by the program; remove run, or declare the skill in a file under skills.include"}},
+			[]string{"v.yaml:2:44: a skill under skills.known is run by the program; remove run, or declare the skill in a file under " +
+				"skills.include"}},
 		"no effect": {"skills: {known: [{name: a.b}]}", nil,
 			[]string{"v.yaml:2:18: skills[a.b].effect: is missing; say read, create, modify, irreversible or costs_money"}},
 		"unknown key": {"skills: {known: [{name: a.b, effect: read, parameter: {}}]}", nil,
@@ -107,7 +108,9 @@ func TestSkillsOfTheProgramKeys(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(raw, &doc))
 		if at[0] == "known" {
-			doc = doc["properties"].(map[string]any)["skills"].(map[string]any)["properties"].(map[string]any)["known"].(map[string]any)["items"].(map[string]any)
+			for _, key := range []string{"properties", "skills", "properties", "known", "items"} {
+				doc = doc[key].(map[string]any)
+			}
 		} else {
 			doc = doc["anyOf"].([]any)[0].(map[string]any)
 		}

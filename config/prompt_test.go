@@ -59,19 +59,27 @@ func TestPromptMistakes(t *testing.T) {
 		"bytes":     {"one\ntwo \xff", "texts/criteria.txt:2:5: the file must be UTF-8 text without control characters"},
 		"zero width": {"one\ntwo\u200bthree",
 			"texts/criteria.txt:2:4: the prompt holds U+200B here, which people do not see and the model reads; remove it"},
-		"direction": {"\u202ereject", "texts/criteria.txt:1:1: the prompt holds U+202E here, which people do not see and the model reads; remove it"},
+		"direction": {"\u202ereject",
+			"texts/criteria.txt:1:1: the prompt holds U+202E here, which people do not see and the model reads; remove it"},
 		"tags": {"ü \U000e0041\U000e0042",
 			"texts/criteria.txt:1:3: the prompt holds U+E0041 here, which people do not see and the model reads, and 1 more follow; remove them"},
-		"isolate":            {"a\u2066b", "texts/criteria.txt:1:2: the prompt holds U+2066 here, which people do not see and the model reads; remove it"},
-		"inner mark":         {"a\ufeff", "texts/criteria.txt:1:2: the prompt holds U+FEFF here, which people do not see and the model reads; remove it"},
-		"selectors":          {"✔\ufe0f\ufe0f", "texts/criteria.txt:1:3: the prompt holds U+FE0F here, which people do not see and the model reads; remove it"},
-		"bytes of selectors": {"✔\U000e0101", "texts/criteria.txt:1:2: the prompt holds U+E0101 here, which people do not see and the model reads; remove it"},
-		"joiner":             {"a\u200db", "texts/criteria.txt:1:2: the prompt holds U+200D here, which people do not see and the model reads; remove it"},
-		"line":               {"a\u2028b", "texts/criteria.txt:1:2: the prompt holds U+2028 here, which people do not see and the model reads; remove it"},
-		"control":            {"a\u0085b", "texts/criteria.txt:1:2: the prompt holds U+0085 here, which people do not see and the model reads; remove it"},
-		"filler":             {"\u3164", "texts/criteria.txt:1:1: the prompt holds U+3164 here, which people do not see and the model reads; remove it"},
-		"blank dots":         {"\u2800", "texts/criteria.txt:1:1: the prompt holds U+2800 here, which people do not see and the model reads; remove it"},
-		"escape":             {"\x1b[2J", "texts/criteria.txt:1:1: the file must be UTF-8 text without control characters"},
+		"isolate": {"a\u2066b",
+			"texts/criteria.txt:1:2: the prompt holds U+2066 here, which people do not see and the model reads; remove it"},
+		"inner mark": {"a\ufeff",
+			"texts/criteria.txt:1:2: the prompt holds U+FEFF here, which people do not see and the model reads; remove it"},
+		"selectors": {"✔\ufe0f\ufe0f",
+			"texts/criteria.txt:1:3: the prompt holds U+FE0F here, which people do not see and the model reads; remove it"},
+		"bytes of selectors": {"✔\U000e0101",
+			"texts/criteria.txt:1:2: the prompt holds U+E0101 here, which people do not see and the model reads; remove it"},
+		"joiner": {"a\u200db",
+			"texts/criteria.txt:1:2: the prompt holds U+200D here, which people do not see and the model reads; remove it"},
+		"line": {"a\u2028b",
+			"texts/criteria.txt:1:2: the prompt holds U+2028 here, which people do not see and the model reads; remove it"},
+		"control": {"a\u0085b",
+			"texts/criteria.txt:1:2: the prompt holds U+0085 here, which people do not see and the model reads; remove it"},
+		"filler":     {"\u3164", "texts/criteria.txt:1:1: the prompt holds U+3164 here, which people do not see and the model reads; remove it"},
+		"blank dots": {"\u2800", "texts/criteria.txt:1:1: the prompt holds U+2800 here, which people do not see and the model reads; remove it"},
+		"escape":     {"\x1b[2J", "texts/criteria.txt:1:1: the file must be UTF-8 text without control characters"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, dir, err := load(t, map[string]string{"vedette.yaml": ownPrompt, "texts/criteria.txt": tc.text}, config.Options{})
@@ -82,11 +90,13 @@ func TestPromptMistakes(t *testing.T) {
 		config.Options{})
 	require.NoError(t, err)
 	for text, want := range map[string]string{
-		"sentinel: {prompt: none.txt}":                          `vedette.yaml:2:20: sentinel.prompt "none.txt": the file does not exist`,
-		"sentinel: {prompt: '${P}'}":                            `vedette.yaml:2:20: sentinel.prompt [redacted]: the file does not exist`,
-		"sentinel: {prompt: .}":                                 `vedette.yaml:2:20: sentinel.prompt ".": the file can't be read: is not a regular file`,
-		"sentinel: {prompt: ''}":                                `vedette.yaml:2:20: sentinel.prompt is empty; write a value or remove the key`,
-		"sentinel: {prompt: w/p.txt}\nguard: {roots: [w]}":      `vedette.yaml:3:17: guard.roots[0] contains the review's prompt (w/p.txt); give agents a folder of their own`,
+		"sentinel: {prompt: none.txt}": `vedette.yaml:2:20: sentinel.prompt "none.txt": the file does not exist`,
+		"sentinel: {prompt: '${P}'}":   `vedette.yaml:2:20: sentinel.prompt [redacted]: the file does not exist`,
+		"sentinel: {prompt: .}": `vedette.yaml:2:20: sentinel.prompt ".": the file can't be read: is not a ` +
+			`regular file`,
+		"sentinel: {prompt: ''}": `vedette.yaml:2:20: sentinel.prompt is empty; write a value or remove the key`,
+		"sentinel: {prompt: w/p.txt}\nguard: {roots: [w]}": `vedette.yaml:3:17: guard.roots[0] contains the review's prompt (w/p.txt); ` +
+			`give agents a folder of their own`,
 		"sentinel: {prompt: vedette.yaml}\nguard: {roots: [w]}": "",
 	} {
 		_, dir, err := load(t, map[string]string{"vedette.yaml": "version: 1\n" + text + "\n", "w/p.txt": "words"},

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 	"path/filepath"
 	"strings"
+
+	"github.com/vedette-dev/vedette/internal/scrub"
 )
 
 // redacted stands for a secret wherever one would be printed.
@@ -85,13 +86,12 @@ func (m Model) LogValue() slog.Value {
 		slog.String("base_url", safeURL(m.BaseURL)), slog.Bool("api_key_set", m.APIKey.IsSet()))
 }
 
-// safeURL keeps scheme, host and path: user, password and query may be secret.
+// safeURL is scrub.Address in words, also where there is none.
 func safeURL(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "an invalid address"
+	if shown, ok := scrub.Address(raw); ok {
+		return shown
 	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	return "an invalid address"
 }
 
 // String says which configuration it is, without any of its values.

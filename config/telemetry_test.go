@@ -34,7 +34,8 @@ func TestTelemetry(t *testing.T) {
 func TestTelemetryAddresses(t *testing.T) {
 	for _, listen := range []string{"127.0.0.1:0", "[::1]:9464", "0.0.0.0:9464", "localhost:9464", "metrics_1.svc.cluster.local.:80",
 		"[fe80::1%eth0]:80", "1a.example:80"} {
-		c, err := config.Parse("v.yaml", []byte("version: 1\ntelemetry: {metrics: {listen: '"+listen+"'}, traces: {otlp: 'http://[::1]:4318'}}"), config.Options{})
+		c, err := config.Parse("v.yaml", []byte("version: 1\ntelemetry: {metrics: {listen: '"+listen+"'}, traces: {otlp: 'http://[::1]:4318'}}"),
+			config.Options{})
 		require.NoError(t, err, listen)
 		require.Equal(t, listen, c.Telemetry.Metrics.Listen)
 	}

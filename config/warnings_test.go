@@ -13,7 +13,8 @@ import (
 // place and a remedy. What is in order is none.
 func TestWarnings(t *testing.T) {
 	const roles = "roles: {sentinel: [fast, slow]}\n"
-	const head = "version: 1\nmodels: {fast: {model: m, base_url: 'http://h', timeout: 20s}, slow: {model: m, base_url: 'http://h'}, other: {model: m, base_url: 'http://h'}, patient: {model: m, base_url: 'http://h', timeout: 2m}}\n" + roles
+	const head = "version: 1\nmodels: {fast: {model: m, base_url: 'http://h', timeout: 20s}, slow: {model: m, base_url: 'http://h'}, " +
+		"other: {model: m, base_url: 'http://h'}, patient: {model: m, base_url: 'http://h', timeout: 2m}}\n" + roles
 	const everyEffect = "effect: {read: 'off', create: 'off', modify: 'off', irreversible: 'off', costs_money: 'off'}"
 	for name, tc := range map[string]struct {
 		yaml string
@@ -28,7 +29,10 @@ func TestWarnings(t *testing.T) {
 		"off":               {"sentinel: {mode: 'off'}", nil},
 		"off, skill too": {"sentinel: {mode: 'off', budget: {day: {calls: 5}}, modes: {skill: {agent.dispatch: 'off'}}}",
 			[]string{"review_unused v.yaml:4:25: the review is off, so this under sentinel does nothing: budget"}},
-		"off and shaped":  {"sentinel: {mode: 'off', escalate: {to: other, rejected: [read]}, budget: {day: {calls: 5}}, timeout: 100ms, cache_ttl: 0s, cache_size: 5, unjudgeable: {read: allow}}", []string{"review_unused v.yaml:4:25: the review is off, so this under sentinel does nothing: escalate, budget, timeout, cache_ttl, cache_size, unjudgeable"}},
+		"off and shaped": {"sentinel: {mode: 'off', escalate: {to: other, rejected: [read]}, budget: {day: {calls: 5}}, timeout: 100ms, " +
+			"cache_ttl: 0s, cache_size: 5, unjudgeable: {read: allow}}",
+			[]string{"review_unused v.yaml:4:25: the review is off, so this under sentinel does nothing: escalate, budget, timeout, cache_ttl, " +
+				"cache_size, unjudgeable"}},
 		"off but for one": {"sentinel: {mode: 'off', modes: {effect: {modify: enforce}}, budget: {day: {calls: 5}}}", nil},
 		"short review": {"sentinel: {timeout: 100ms}",
 			[]string{"review_timeout v.yaml:4:21: sentinel.timeout, 100ms, ends each review before models.fast.timeout, 20s, does"}},
@@ -39,7 +43,8 @@ func TestWarnings(t *testing.T) {
 		"no cache": {"sentinel: {cache_ttl: 0s, cache_size: 5}",
 			[]string{"cache_off v.yaml:4:39: sentinel.cache_size does nothing: cache_ttl is 0s, so no answer is kept"}},
 		"unjudgeable": {"sentinel: {unjudgeable: {read: allow, create: allow}}", []string{
-			"unjudgeable_allow v.yaml:4:32: calls go ahead that no model could judge, and the writer of their arguments can make it so: sentinel.unjudgeable allows read, create"}},
+			"unjudgeable_allow v.yaml:4:32: calls go ahead that no model could judge, and the writer of their arguments can make it so: " +
+				"sentinel.unjudgeable allows read, create"}},
 		"one address": {"telemetry: {metrics: {listen: '127.0.0.1:8420'}}",
 			[]string{"listen_twice v.yaml:4:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
 		"every interface": {"telemetry: {metrics: {listen: '0.0.0.0:8420'}}",
@@ -52,9 +57,11 @@ func TestWarnings(t *testing.T) {
 		"any port": {"server: {listen: '127.0.0.1:0'}\ntelemetry: {metrics: {listen: '127.0.0.1:0'}}",
 			[]string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server"}},
 		"never asks": {"judge: {threshold: 0.6, ask_below: 0.4}",
-			[]string{"ask_below_idle v.yaml:4:36: judge.ask_below, 0.40, is less than judge.threshold, 0.60: the judge denies such calls and never asks a person"}},
+			[]string{"ask_below_idle v.yaml:4:36: judge.ask_below, 0.40, is less than judge.threshold, 0.60: the judge denies such calls and " +
+				"never asks a person"}},
 		"never asks since": {"judge: {threshold: 0.6}",
-			[]string{"ask_below_idle v.yaml:4:20: judge.ask_below, 0.50, is less than judge.threshold, 0.60: the judge denies such calls and never asks a person"}},
+			[]string{"ask_below_idle v.yaml:4:20: judge.ask_below, 0.50, is less than judge.threshold, 0.60: the judge denies such calls and " +
+				"never asks a person"}},
 		"asks of nothing": {"judge: {threshold: 0.6, ask_below: 0}", nil},
 		"asks beyond it":  {"judge: {threshold: 0.6, ask_below: 0.6}", nil},
 		"blanks": {"guard: {forbid_paths: [' ~/x', '/dev/null ', '**/*.pem', ' z']}", []string{
@@ -91,7 +98,8 @@ func TestWarnings(t *testing.T) {
 func TestWarningsOfWhatIsWritten(t *testing.T) {
 	c, dir, err := load(t, map[string]string{
 		"work/a.txt": "x", "vedette.yaml": `version: 1
-models: {m: {model: m, base_url: 'http://h', api_key: sk-SECRET}, n: {model: m, base_url: 'http://h', api_key: '${KEY}'}, o: {model: m, base_url: 'http://h', api_key: '${NONE:-}'}}
+models: {m: {model: m, base_url: 'http://h', api_key: sk-SECRET}, n: {model: m, base_url: 'http://h', api_key: '${KEY}'}, o: {model: m, ` +
+			`base_url: 'http://h', api_key: '${NONE:-}'}}
 roles: {sentinel: m}
 sentinel: {unavailable: {read: allow, irreversible: allow, outward: allow}}
 guard: {roots: [./work, ./wrok], forbid_paths: ['**/*.pem', 'secret/**', './work/*.key', '*.crt']}

@@ -100,7 +100,7 @@ func (l *Limiter) Reserve(ctx context.Context, p Proposal) (Verdict, error) {
 	owner := ownerKey(p)
 	turn := turnKey(owner, p)
 	buckets := []Bucket{
-		{Key: agentKey(turn, p) + "/calls", Max: l.maxAgentCalls(p)},
+		{Key: agentKey(turn, p) + "/calls", Max: l.agentCallBound(p)},
 		{Key: turn + "/calls", Max: l.cfg.Turn.Calls},
 		{Key: owner + "/calls", Max: l.cfg.Conversation.Calls, Window: l.cfg.Conversation.Window},
 	}
@@ -201,8 +201,8 @@ func (l *Limiter) checkProposal(p Proposal, agent bool) error {
 	return nil
 }
 
-// maxAgentCalls returns how many calls the agent may propose over its life.
-func (l *Limiter) maxAgentCalls(p Proposal) int {
+// agentCallBound returns how many calls the agent may propose over its life.
+func (l *Limiter) agentCallBound(p Proposal) int {
 	if p.AgentCalls == 0 {
 		return l.cfg.Agent.Calls
 	}

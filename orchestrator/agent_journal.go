@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"time"
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/orchestrator/history"
@@ -43,24 +42,7 @@ func (j agentJournal) End(ctx context.Context, r agents.Result) error {
 // by it, and one that is ended for it would lose all it did. What was kept
 // although it was not known may be written twice; savedTurn.takeItem knows.
 func (j agentJournal) writeUntilUp(ctx context.Context, items ...history.Item) error {
-	wait := firstRetry
-	for {
-		err := j.journal.Add(ctx, j.turnKey(), items...)
-		if !history.Down(err) {
-			return err
-		}
-		if wait == firstRetry {
-			j.journal.log.Error("an agent waits for the database to come back", "conversation", j.turnKey().Conversation, "agent", j.k.args.AgentID)
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return err
-		}
-		wait = min(2*wait, retryOutage)
-	}
+	return j.journal.AddOnceUp(ctx, j.turnKey(), func() {
+		j.journal.log.Error("an agent waits for the database to come back", "conversation", j.turnKey().Conversation, "agent", j.k.args.AgentID)
+	}, items...)
 }
-
-// firstRetry is how long an agent waits before it writes again. Each further wait is twice
-// as long, up to retryOutage.
-const firstRetry = 10 * time.Millisecond

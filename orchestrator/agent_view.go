@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/loop"
 )
 
 // agentView is an agent as the orchestrator's model sees it.
@@ -25,6 +26,6 @@ func fitViews(list []agentView, room int) {
 		return
 	}
 	for i := range list {
-		list[i].Answer = agents.Cut(list[i].Answer, room/len(list))
+		list[i].Answer = loop.Cut(list[i].Answer, room/len(list))
 	}
 }

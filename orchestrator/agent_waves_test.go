@@ -2,6 +2,8 @@ package orchestrator
 
 import (
 	"context"
+	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,22 +15,70 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
+// standingClock is a clock that a test moves: however slow the machine is, no wave's time
+// passes by itself.
+type standingClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newStandingClock() *standingClock { return &standingClock{now: time.Unix(1_700_000_000, 0)} }
+
+func (k *standingClock) time() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.now
+}
+
+func (k *standingClock) advance(d time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.now = k.now.Add(d)
+}
+
+// stateOf is what the agent of conversation c1 shows itself to be.
+func (r *rig) stateOf(agent string) agents.State {
+	for _, s := range r.statuses.listStatuses(r.sys) {
+		for _, a := range s.listAgents() {
+			if a.Agent == agent {
+				return a.State
+			}
+		}
+	}
+	return ""
+}
+
 // Agents that were started together and are not done when their time is over
 // finish the call they are at and report what they have; those behind them have
 // a time of their own.
 func TestWaveTimeIsShared(t *testing.T) {
 	const wave = 200 * time.Millisecond
+	clock := newStandingClock()
+	over := make(chan struct{}, 10)
+	var r *rig
 	slow := skill(t, "note.slow", skills.Read, skills.Trusted, func(ctx context.Context, x string) (string, error) {
+		for r.stateOf("b") != agents.Completed {
+			if err := ctx.Err(); err != nil {
+				return "", err
+			}
+			runtime.Gosched()
+		}
+		clock.advance(2 * wave)
 		select {
-		case <-time.After(2 * wave):
-			return x, nil
+		case <-over: // the agent has heard of it before the call's result comes
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
+		return x, nil
 	})
 	o := with(echo(t), slow)
-	o.tune.wave = wave
-	r := start(t, o,
+	o.tune.wave, o.tune.now = wave, clock.time
+	o.tune.at = func(place string) {
+		if place == "wave_over" {
+			over <- struct{}{}
+		}
+	}
+	r = start(t, o,
 		orch("go", []call{dispatch("a", "do-a", "note.slow"), dispatch("b", "do-b", "note.echo"),
 			dispatch("c", "do-c", "note.echo").with("depends_on", []string{"a", "b"})},
 			results("wait_all"), "done"),
@@ -52,17 +102,26 @@ func TestWaveTimeIsShared(t *testing.T) {
 // The time that a person takes is not the wave's.
 func TestWaveStandsStillForPeople(t *testing.T) {
 	const wave = 300 * time.Millisecond
+	clock := newStandingClock()
 	o := with(echo(t))
 	o.config = "permissions: [{skill: note.echo, then: ask}]\n"
-	o.tune.wave = wave
+	o.tune.wave, o.tune.now = wave, clock.time
+	var r *rig
 	o.Approver = approver(func(ctx context.Context, _ sentinel.Call) (sentinel.Verdict, error) {
+		for r.stateOf("a") != agents.AwaitingApproval {
+			if err := ctx.Err(); err != nil {
+				return sentinel.Verdict{}, err
+			}
+			runtime.Gosched()
+		}
+		clock.advance(2 * wave)
 		select {
 		case <-time.After(2 * wave):
 		case <-ctx.Done():
 		}
 		return sentinel.Pass(), ctx.Err()
 	})
-	r := start(t, o,
+	r = start(t, o,
 		orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"),
 		agent("do-a", use("note.echo", "x"), "a is done"))
 	reply := r.send("go")
@@ -76,15 +135,20 @@ func TestWaveStandsStillForHelp(t *testing.T) {
 	const wave = 300 * time.Millisecond
 	help := tool(agents.ToolRequestHelp, map[string]any{"reason": "which colour"})
 	answer := tool(toolUpdate, map[string]any{"agent_id": "a", "message": "it is blue"})
+	clock := newStandingClock()
 	run := func(t *testing.T, last any, hints ...time.Duration) agents.Result {
 		o := with(echo(t))
 		o.tune.wave, o.tune.help = wave, 20*time.Second
+		if last == "blue it is" {
+			o.tune.now = clock.time
+		}
 		if len(hints) > 0 {
 			o.tune.help = hints[0]
 		}
 		o.wrap = func(_ *rig, main agents.Model) chatFunc {
 			return func(ctx context.Context, q llm.Request) (llm.Response, error) {
 				if q.Messages[len(q.Messages)-1].Role == llm.RoleTool && len(q.Messages) == 6 { // it thinks about the answer
+					clock.advance(3 * wave)
 					select {
 					case <-time.After(3 * wave):
 					case <-ctx.Done():

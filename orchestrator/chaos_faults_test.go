@@ -120,7 +120,7 @@ func TestEndlessAnswer(t *testing.T) {
 }
 
 // Ten thousand requests to one conversation at once: as many as its queue
-// holds are answered one after another, the rest is refused at the door.
+// holds are answered one after another, the rest is refused at once.
 // Ten thousand messages that no process expects change nothing.
 func TestTenThousandRequests(t *testing.T) {
 	const n = 10_000

@@ -46,8 +46,8 @@ type (
 	idleTimeOver struct{}
 )
 
-// outcome is the answer to sendRequest and attach.
-type outcome struct {
+// requestResult is the answer to sendRequest and attach.
+type requestResult struct {
 	reply Reply
 	err   error
 }
@@ -164,7 +164,7 @@ func (v *conversation) onEarlyMessage(c *otp.Context, msg any) {
 	switch m := msg.(type) {
 	case claim, sendRequest, attach, cancelTurn:
 		if len(v.early) >= maxEarly {
-			c.Reply(nil, v.doors.turns.Busy("requests", len(v.early)))
+			c.Reply(nil, v.pools.turns.Busy("requests", len(v.early)))
 			return
 		}
 		v.early = append(v.early, callerMessage{m, c.From()})
@@ -293,11 +293,11 @@ func (v *conversation) onTurnOver(c *otp.Context, t *turn) {
 	if !t.repeated {
 		v.tainted = v.tainted || t.desk.Tainted()
 		if t.err == nil {
-			v.history = trimHistory(t.messages[1:]) // each turn writes its own instructions
+			v.history = trimHistory(t.loop.Messages()[1:]) // each turn writes its own instructions
 		}
 	}
 	for _, w := range t.waiters {
-		w.from.Reply(outcome{t.answer, t.err}, nil)
+		w.from.Reply(requestResult{t.answer, t.err}, nil)
 	}
 	if t.unkept {
 		v.endUnwritten(c, t)

@@ -149,9 +149,9 @@ func (v *conversation) eachCredit(do func(*admission.Credit)) {
 // newBusyError refuses a request that finds the conversation's queue full.
 func (v *conversation) newBusyError(ahead int) *OverloadedError {
 	if v.turn != nil && v.turn.away {
-		return v.doors.turns.Held("requests")
+		return v.pools.turns.Held("requests")
 	}
-	return v.doors.turns.Busy("requests", ahead)
+	return v.pools.turns.Busy("requests", ahead)
 }
 
 // refuseQueued answers the requests that were not begun when a drain began.

@@ -20,7 +20,7 @@ import (
 )
 
 // A request that is no request, and a conversation that is somebody else's, are
-// refused at the door.
+// refused at once.
 func TestRefusedRequests(t *testing.T) {
 	r := start(t, with(), orch("go", "done"))
 	c := r.open("c1", "ann")

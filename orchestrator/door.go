@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/sentinel/pause"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -21,7 +21,7 @@ type door struct {
 }
 
 // Pauses returns the pauses that hold.
-func (d door) Pauses() []pause.Pause { return d.parts.Pauses.List() }
+func (d door) Pauses() []control.Pause { return d.parts.Pauses.List() }
 
 // Top returns what the process is doing.
 func (d door) Top() any { return d.top() }
@@ -30,13 +30,13 @@ func (d door) Top() any { return d.top() }
 func (d door) InFlight() []sentinel.InFlight { return d.parts.Checkpoint.InFlight() }
 
 // Pause stops the work of a skill, a user or all, and logs who did it.
-func (d door) Pause(ctx context.Context, t pause.Target, by string) (pause.Pause, error) {
+func (d door) Pause(ctx context.Context, t control.Target, by string) (control.Pause, error) {
 	if t.Skill != "" && !d.isKnownSkill(t.Skill) {
-		return pause.Pause{}, fmt.Errorf("%w: %q%s", pause.ErrUnknown, t.Skill, d.suggestSkill(t.Skill))
+		return control.Pause{}, fmt.Errorf("%w: %q%s", control.ErrUnknown, t.Skill, d.suggestSkill(t.Skill))
 	}
 	if t.User != "" && !idForm.MatchString(t.User) {
-		return pause.Pause{}, fmt.Errorf("%w: %q is no user's id, so nothing would stop; it has letters, digits and . _ : @ - alone",
-			pause.ErrTarget, t.User)
+		return control.Pause{}, fmt.Errorf("%w: %q is no user's id, so nothing would stop; it has letters, digits and . _ : @ - alone",
+			control.ErrTarget, t.User)
 	}
 	p, err := d.parts.Pauses.Pause(ctx, t, by)
 	if p.Scope() != "" {
@@ -67,7 +67,7 @@ func (d door) suggestSkill(got string) string {
 }
 
 // Lift ends a pause, and logs who did it.
-func (d door) Lift(ctx context.Context, t pause.Target, by string) (bool, error) {
+func (d door) Lift(ctx context.Context, t control.Target, by string) (bool, error) {
 	ok, err := d.parts.Pauses.Lift(ctx, t, by)
 	if ok {
 		d.log.Warn("a pause was lifted", "scope", t.Scope(), "by", by)

@@ -15,6 +15,7 @@ import (
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -84,7 +85,7 @@ type Request struct {
 // ErrOverloaded is an *OverloadedError: nothing was begun, and it says when to
 // come again.
 func (c *Conversation) Send(ctx context.Context, request string) (Reply, error) {
-	return c.sendAndWait(ctx, sendRequest{ID: makeID(), Text: request, Fresh: true})
+	return c.sendAndWait(ctx, sendRequest{ID: sentinel.NewID(), Text: request, Fresh: true})
 }
 
 // SendRequest is Send of a request that the caller named. It goes on being
@@ -113,19 +114,19 @@ func (c *Conversation) sendAndWait(ctx context.Context, m sendRequest) (Reply, e
 	if m.Text == "" || len(m.Text) > maxRequest || !utf8.ValidString(m.Text) {
 		return Reply{}, fmt.Errorf("%w: a request is text of 1 to %d bytes", ErrRequest, maxRequest)
 	}
-	credit, err := c.needs.doors.requests.Try(admission.Ask{User: c.co.User})
+	credit, err := c.needs.pools.requests.Try(admission.Ask{User: c.co.User})
 	if err != nil {
 		return Reply{}, err
 	}
 	defer credit.Release()
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
-	m.User, m.Scope, m.Token, m.Trace, m.Credit = c.co.User, c.co.Scope, makeID(), traceOf(ctx), credit
+	m.User, m.Scope, m.Token, m.Trace, m.Credit = c.co.User, c.co.Scope, sentinel.NewID(), traceOf(ctx), credit
 	for range reattach {
 		credit.Reclaim() // a process that crashed may have lent it
 		v, err := c.callProcess(ctx, m)
 		if err == nil {
-			out := v.(outcome)
+			out := v.(requestResult)
 			return c.withSteps(ctx, out.reply), out.err
 		}
 		again := errors.Is(err, ErrInterrupted)
@@ -145,7 +146,7 @@ func (c *Conversation) sendAndWait(ctx context.Context, m sendRequest) (Reply, e
 // SendRequest did. An earlier process may have got the request. ErrRequest: no such
 // request is known, nor was one begun. When ctx ends the request goes on.
 func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
-	credit, err := c.needs.doors.requests.Try(admission.Ask{User: c.co.User})
+	credit, err := c.needs.pools.requests.Try(admission.Ask{User: c.co.User})
 	if err != nil {
 		return Reply{}, err
 	}
@@ -154,14 +155,14 @@ func (c *Conversation) Reply(ctx context.Context, id string) (Reply, error) {
 	defer cancel()
 	for range reattach {
 		credit.Reclaim()
-		m := attach{id, c.co.User, makeID(), credit}
+		m := attach{id, c.co.User, sentinel.NewID(), credit}
 		v, err := c.callProcess(ctx, m)
 		if err != nil && ctx.Err() != nil {
 			c.needs.tellConversation(c.co.ID, cancelTurn{m.ID, m.Token}) // who doesn't wait any more doesn't keep the turn alive
 		}
 		switch {
 		case err == nil:
-			out := v.(outcome)
+			out := v.(requestResult)
 			return c.withSteps(ctx, out.reply), out.err
 		case errors.Is(err, errNotHere):
 			return c.readAnswer(ctx, id)

@@ -120,6 +120,9 @@ func TestAnsweredWaitsInLine(t *testing.T) {
 			<-entered
 			people.answers <- verdict
 			require.Eventually(t, func() bool { return r.load("turns").Waiting == 1 }, eventually, tick)
+			if verdict.Outcome == sentinel.Allow {
+				require.Contains(t, phasesOf(r, "note.echo"), sentinel.PhasePlaces, "what an operator sees of the approved call")
+			}
 			_, err := r.open("c3", "eve").Send(t.Context(), "quick") // refused after its wait; the held one isn't
 			full(t, err, "turns", admission.OfProcess)
 			require.Empty(t, r.list(ledger.Query{Skill: "note.echo", Kind: "outcome"}))
@@ -130,6 +133,16 @@ func TestAnsweredWaitsInLine(t *testing.T) {
 			nothingHeld(t, r)
 		})
 	}
+}
+
+// phasesOf lists the phases of a skill's calls in flight.
+func phasesOf(r *rig, skill string) (phases []string) {
+	for _, c := range r.parts.Checkpoint.InFlight() {
+		if c.Skill == skill {
+			phases = append(phases, c.Phase)
+		}
+	}
+	return phases
 }
 
 // While another agent of the turn works, the turn keeps its place and the agent

@@ -17,7 +17,7 @@ import (
 // layers are the types of this package from below. A type names none of a layer above
 // its own, so it can call nothing there.
 var layers = [][]string{
-	{"agentRun", "agentJournal", "place", "workPlace", "placeRequest", "dialogue", "callQueue", "turnJournal", "processes", "turnSpending",
+	{"agentRun", "agentJournal", "place", "workPlace", "placeRequest", "turnJournal", "processes", "turnSpending",
 		"turnNeeds"},
 	{"turn", "resultsWait"},
 	{"conversation", "conversationNeeds", "recalledConversation"},

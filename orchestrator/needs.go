@@ -18,7 +18,7 @@ type turnNeeds struct {
 	parts    *assembly.Parts
 	journal  turnJournal
 	models   roleModels
-	doors    doors
+	pools    pools
 	outages  storeOutages
 	spending turnSpending
 	tel      *telemetry.Telemetry // nil without telemetry

@@ -39,7 +39,7 @@ const (
 var (
 	// ErrClosed answers calls to an Orchestrator that was closed.
 	ErrClosed = errors.New("the orchestrator is closed")
-	// ErrOverloaded refuses work at the door, before anything was done about it.
+	// ErrOverloaded refuses work before anything was done about it.
 	// Its errors are *OverloadedError, which says when to try again.
 	ErrOverloaded = admission.ErrOverloaded
 	// ErrRequest refuses a request that is empty, too long or not text, and a
@@ -119,7 +119,8 @@ type Orchestrator struct {
 type tuning struct {
 	wait, idle, agent, help, wave, turn, room, pause, look time.Duration
 	at                                                     func(place string)
-	restarts                                               int // of the app, in a minute
+	restarts                                               int              // of the app, in a minute
+	now                                                    func() time.Time // the clock of waves
 }
 
 // reachPlace tells a test that the process has come to a place where it may break.
@@ -144,11 +145,14 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	tune.agent, tune.help = cmp.Or(tune.agent, cfg.Agents.Timeout), cmp.Or(tune.help, cfg.Agents.HelpTimeout)
 	tune.wave = cmp.Or(tune.wave, cfg.Agents.WaveTimeout, agents.DefaultTimeout*2)
 	tune.wait, tune.idle, tune.turn = cmp.Or(tune.wait, defaultWait), cmp.Or(tune.idle, defaultIdle), cmp.Or(tune.turn, defaultTurn)
+	if tune.now == nil {
+		tune.now = time.Now
+	}
 	tune.pause, tune.look = cmp.Or(tune.pause, defaultPause), cmp.Or(tune.look, defaultLook)
 	o := &Orchestrator{opts: opts, started: time.Now()}
 	o.log, o.tune, o.links = opts.Log, tune, cfg.Answers.Links.Allow
-	o.doors = newDoors(cfg.Limits, cmp.Or(tune.room, agentWait))
-	o.openings.pool = o.doors.conversations
+	o.pools = newPools(cfg.Limits, cmp.Or(tune.room, agentWait))
+	o.openings.pool = o.pools.conversations
 	o.watcher = agentWatcher{opts.OnAgent, opts.Log}
 	o.ending.log, o.ending.done = opts.Log, make(chan struct{})
 	o.restorer = &restorer{turnNeeds: &o.turnNeeds}
@@ -286,9 +290,10 @@ func withDeadline(ctx context.Context, d time.Duration) (context.Context, contex
 	return context.WithTimeout(ctx, d)
 }
 
-// Load returns how full the process is, from the door inwards, for metrics.
+// Load returns how full the process is, in the order in which work meets the pools, for
+// metrics.
 func (o *Orchestrator) Load() []admission.Stats {
-	d := o.doors
+	d := o.pools
 	return append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()}, o.parts.Load()...)
 }
 
@@ -328,7 +333,7 @@ func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conve
 	if err := o.ending.refuseIfEnding(); err != nil {
 		return nil, err
 	}
-	credit, err := o.doors.requests.Try(admission.Ask{User: co.User})
+	credit, err := o.pools.requests.Try(admission.Ask{User: co.User})
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,8 @@ func BenchmarkAhead(b *testing.B) {
 		defer t.Stop()
 		<-t.C
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"{\"decision\":\"approve\",\"reason\":\"x\"}"}}]}`)
+		_, _ = io.WriteString(w,
+			`{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"{\"decision\":\"approve\",\"reason\":\"x\"}"}}]}`)
 	}))
 	b.Cleanup(reviewer.Close)
 	var calls []call

@@ -153,7 +153,9 @@ func killHouse(t *testing.T, requests int) (dir string, asked *atomic.Int64, w *
 		name string
 		safe bool
 	}{{"pay.once", false}, {"log.again", true}} {
-		fmt.Fprintf(&skills, `  - {name: %s, effect: create, output: trusted, idempotent: %t, parameters: {type: object, properties: {X: {type: string, x-content: true}}},
+		fmt.Fprintf(&skills,
+			`  - {name: %s, effect: create, output: trusted, idempotent: %t, parameters: {type: object, properties: {X: {type: string, `+
+				`x-content: true}}},
      run: {http: {url: "%s/%s", allow_hosts: ["127.0.0.1"], allow_private: ["127.0.0.1"]}}}
 `, s.name, s.safe, srv.URL, s.name)
 	}
@@ -293,7 +295,8 @@ func killHouseful(t *testing.T, kills, requests int) (killed int) {
 	once, inFlight := jobs*8, killConversations*3
 	require.GreaterOrEqual(t, asked, once)
 	require.LessOrEqual(t, asked, once+(killed+1)*inFlight, "models were asked again what they had answered")
-	t.Logf("%d requests in %d conversations, %d lives, %d kills; models asked %d times (%d without kills), no request given up, %d attempts made to wait; %s",
+	t.Logf("%d requests in %d conversations, %d lives, %d kills; models asked %d times (%d without kills), no request given up, %d "+
+		"attempts made to wait; %s",
 		jobs, killConversations, lives+1, killed, asked, once, strings.Count(string(log), "a request waits"), repeats)
 	return killed
 }

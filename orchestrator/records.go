@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 )
 
@@ -49,9 +50,9 @@ type openRecord struct {
 // roundRecord is what was added to a turn since the round before. It ends with the model's
 // next answer, of which no call has been made yet.
 type roundRecord struct {
-	V        int             `json:"v"`
-	Number   int             `json:"n"` // from 1
-	Messages agents.Messages `json:"messages"`
+	V        int           `json:"v"`
+	Number   int           `json:"n"` // from 1
+	Messages loop.Messages `json:"messages"`
 	// Hidden are the ids of calls in the answer whose secret arguments were left
 	// out, so that they can't be proposed from here.
 	Hidden []string `json:"hidden,omitempty"`
@@ -96,7 +97,7 @@ type endRecord struct {
 	Reply   Reply  `json:"reply"`
 	Failure string `json:"failure,omitempty"`
 	// Messages are what the next turns are shown of this one.
-	Messages agents.Messages `json:"messages,omitempty"`
+	Messages loop.Messages `json:"messages,omitempty"`
 }
 
 // The failures of an endRecord; those of the model have its kind behind them.
@@ -164,10 +165,10 @@ func agentGrantID(turnGrant, agent string) string {
 // fitEndRecord is the record of an end, with its texts cut to what the journal takes.
 func fitEndRecord(end *endRecord) history.Item {
 	whole, record := end.Reply, newItem(recordEnd, end)
-	for n := agents.MaxAnswer / 2; len(record.Data) > maxRecord && n >= minCut; n /= 2 {
-		end.Reply.Text, end.Reply.Agents = agents.Cut(whole.Text, n), slices.Clone(whole.Agents)
+	for n := loop.MaxAnswer / 2; len(record.Data) > maxRecord && n >= minCut; n /= 2 {
+		end.Reply.Text, end.Reply.Agents = loop.Cut(whole.Text, n), slices.Clone(whole.Agents)
 		for i, a := range whole.Agents {
-			end.Reply.Agents[i].Answer = agents.Cut(a.Answer, n)
+			end.Reply.Agents[i].Answer = loop.Cut(a.Answer, n)
 		}
 		record = newItem(recordEnd, end)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/sentinel"
 )
@@ -20,26 +21,24 @@ func (r *restoration) lastRound() roundRecord { return r.saved.rounds[len(r.save
 
 // restoreRounds gives the turn its messages and counts back.
 func (r *restoration) restoreRounds() {
-	t := r.turn
-	for _, round := range r.saved.rounds {
-		for _, m := range round.Messages {
-			t.addMessage(m)
-		}
-	}
 	last := r.lastRound()
-	t.saved, t.records = len(t.messages), len(r.saved.rounds)
-	t.rounds, t.last, t.invokes, t.omitted = last.Rounds, last.Last, last.Invokes, last.Omitted
-	if last.Nudged {
-		t.nudge = nudged
+	whole := loop.Round{Counts: loop.Counts{
+		Questions: last.Rounds, Records: len(r.saved.rounds), Proposed: last.Invokes, Omitted: last.Omitted, Last: last.Last, Nudged: last.Nudged,
+	}}
+	for _, round := range r.saved.rounds {
+		whole.Messages = append(whole.Messages, round.Messages...)
 	}
-	t.calls, t.hidden = orderDispatches(t.messages[len(t.messages)-1].ToolCalls), last.Hidden
+	if n := len(whole.Messages); n > 0 {
+		whole.Calls = whole.Messages[n-1].ToolCalls
+	}
+	r.turn.loop.Restore(whole, last.Hidden)
 }
 
 // replayCalls brings back the turn's desk and does again, in order, what its calls
 // did to the turn.
 func (r *restoration) replayCalls(ctx context.Context) error {
 	t, last := r.turn, r.lastRound()
-	found, err := t.desk.Resume(ctx, last.Invokes, len(t.calls))
+	found, err := t.desk.Resume(ctx, last.Invokes, len(t.loop.CallsLeft()))
 	if err != nil {
 		return err
 	}

@@ -231,7 +231,8 @@ func TestRecordsThatAreNotUnderstood(t *testing.T) {
 // turn of what has no request.
 func FuzzRecords(f *testing.F) {
 	for _, kind := range []string{recordOpen, recordRound, recordEnd, recordAgentRound, recordAgentEnd} {
-		f.Add(kind, []byte(`{"v":1,"n":1,"messages":[{"role":"assistant","calls":[{"id":"1","raw":"/w=="}]}],"round":{"v":1,"n":1,"queue":[{"id":"x"}]}}`))
+		f.Add(kind,
+			[]byte(`{"v":1,"n":1,"messages":[{"role":"assistant","calls":[{"id":"1","raw":"/w=="}]}],"round":{"v":1,"n":1,"queue":[{"id":"x"}]}}`))
 	}
 	f.Fuzz(func(t *testing.T, kind string, data []byte) {
 		s, err := readSavedTurn([]history.Item{{Kind: kind, Data: data}})

@@ -5,13 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/vedette-dev/vedette/agents/otp"
 )
-
-// makeID returns a new id, which sorts by time.
-func makeID() string { return uuid.Must(uuid.NewV7()).String() }
 
 type openConversation struct{ id, user string }
 
@@ -114,7 +109,7 @@ func (r *router) onConversationStarted(c *otp.Context, m otp.Reply) {
 	}
 	switch {
 	case errors.Is(err, otp.ErrMaxChildren): // one whose end is known here, and not there yet
-		err = r.needs.doors.conversations.Overloaded("")
+		err = r.needs.pools.conversations.Overloaded("")
 	case errors.Is(err, otp.ErrNameTaken):
 		err = nil // one of before this process's restart runs, or is on its way out
 	}

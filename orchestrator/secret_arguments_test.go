@@ -28,7 +28,8 @@ func (v *vault) skill(t testing.TB) *skills.GoSkill {
 	type in struct{ X, P string }
 	g, err := skills.Func(skills.Spec{
 		Name: "vault.open", Description: "For tests.", Effect: skills.Create, Output: skills.Trusted, Reaches: skills.Self,
-		Parameters: json.RawMessage(`{"type":"object","properties":{"X":{"type":"string"},"P":{"type":"string","x-secret":true,"maxLength":20}}}`),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"X":{"type":"string"},"P":{"type":"string","x-secret":true,` +
+			`"maxLength":20}}}`),
 	}, func(_ context.Context, i in) (string, error) {
 		v.mu.Lock()
 		defer v.mu.Unlock()

@@ -1,51 +1,34 @@
 package orchestrator
 
 import (
-	"slices"
-
-	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// secretHider takes secret arguments out of a turn's calls.
+// secretHider takes secret arguments out of a turn's calls. It implements
+// loop.SecretSkills.
 type secretHider struct {
 	registry *skills.Registry
 	scope    skills.Scope // of the turn's agents
 }
 
-// hideSecrets returns messages as the journal may have them, and the ids of the calls that
-// it changed. The orchestrator's own tools have nothing secret; a model that names a skill
-// instead, or a tool that there isn't, may write what is.
-func (h secretHider) hideSecrets(list []llm.Message) (kept agents.Messages, hidden []string) {
-	kept = slices.Clone(list)
-	for i := range kept {
-		kept[i].ToolCalls = slices.Clone(kept[i].ToolCalls)
-		for j := range kept[i].ToolCalls {
-			k := &kept[i].ToolCalls[j]
-			if args, yes := h.redactArguments(k.Name, k.Arguments); yes {
-				k.Arguments = args
-				hidden = append(hidden, k.ID)
-			}
-		}
+// hideCall returns a call as the journal may have it. The orchestrator's own tools have nothing
+// secret; a model that names a skill instead, or a tool that there isn't, may write what is.
+func (h secretHider) hideCall(k llm.ToolCall) (kept llm.ToolCall, hidden bool) {
+	switch k.Name {
+	case toolGetSkill, toolDispatch, toolResults, toolUpdate, toolQuery, toolCancel:
+		return k, false
 	}
-	return kept, hidden
+	shown, hidden := loop.Redact(h, k.Name, []byte(k.Arguments))
+	if hidden {
+		k.Arguments = string(shown)
+	}
+	return k, hidden
 }
 
-// redactArguments hides what is secret in the arguments of one call.
-func (h secretHider) redactArguments(name, args string) (shown string, hidden bool) {
-	switch name {
-	case toolGetSkill, toolDispatch, toolResults, toolUpdate, toolQuery, toolCancel:
-		return args, false
-	}
-	if s, ok := h.registry.Get(name); ok {
-		b, hidden := s.Redact([]byte(args))
-		return string(b), hidden
-	}
-	for _, n := range h.registry.InScope(h.scope) {
-		if s, ok := h.registry.Get(n); ok && s.Secretive() && args != "" {
-			return skills.HiddenArgs, true
-		}
-	}
-	return args, false
-}
+// FindSkill returns any skill of the process.
+func (h secretHider) FindSkill(name string) (*skills.Skill, bool) { return h.registry.Get(name) }
+
+// TakeSecrets reports whether any skill takes secrets that the turn's agents may have.
+func (h secretHider) TakeSecrets() bool { return h.registry.TakesSecrets(h.scope) }

@@ -51,13 +51,15 @@ func (o *Orchestrator) readState() telemetry.State {
 		return s
 	}
 	for _, c := range o.parts.Checkpoint.InFlight() {
-		if c.Phase == sentinel.PhaseApproval {
+		switch c.Phase {
+		case sentinel.PhaseApproval:
 			s.Held++
-		} else {
+		case sentinel.PhasePlaces: // its turn and agent are counted as waiting
+		default:
 			s.Running++
 		}
 	}
-	d := o.doors
+	d := o.pools
 	for _, p := range append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()},
 		o.parts.Pools()...) {
 		s.Pools = append(s.Pools, describePool(p))

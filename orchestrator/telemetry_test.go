@@ -224,7 +224,8 @@ func TestScrapeReview(t *testing.T) {
 // is unanswered, and one that is not of the review has none.
 func TestScrapeCanaries(t *testing.T) {
 	o := with(echo(t))
-	o.models = ", price: {input: 2, output: 10}}\n  judge: {model: judge, base_url: \"$URL\", timeout: 20s}\n  other: {model: other, base_url: \"$URL\", timeout: 20s"
+	o.models = ", price: {input: 2, output: 10}}\n  judge: {model: judge, base_url: \"$URL\", timeout: 20s}\n  other: {model: other, " +
+		"base_url: \"$URL\", timeout: 20s"
 	o.config = scraped + "sentinel: {retries: 0, canaries: {every: 1h}}\n"
 	o.reviewers = "[m, judge]"
 	schema := func(model string, then rule) rule {

@@ -5,17 +5,18 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/sentinel/pause"
 )
 
 // Top is what a process is doing at one moment: for `vedette top`.
 type Top struct {
-	PID     int           `json:"pid"`
-	Now     time.Time     `json:"now"`
-	Started time.Time     `json:"started"`
-	Pauses  []pause.Pause `json:"pauses"`
-	// InFlight are the calls that wait for a person or run.
+	PID     int             `json:"pid"`
+	Now     time.Time       `json:"now"`
+	Started time.Time       `json:"started"`
+	Pauses  []control.Pause `json:"pauses"`
+	// InFlight are the calls that wait for a person, for their places or for their skill,
+	// or run.
 	InFlight []sentinel.InFlight `json:"in_flight"`
 	// Tasks are goroutines under way for processes; Leaked are those of
 	// processes that were abandoned because they did not stop.

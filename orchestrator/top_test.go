@@ -42,7 +42,8 @@ func TestTop(t *testing.T) {
 	text, err := json.Marshal(r.Top())
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "CANARY")
-	for _, field := range strings.Fields("pid now started pauses in_flight tasks leaked tree id type state restart restarts mailbox since phase phase_since turn children call conversation user agent skill") {
+	for _, field := range strings.Fields("pid now started pauses in_flight tasks leaked tree id type state restart restarts mailbox since " +
+		"phase phase_since turn children call conversation user agent skill") {
 		require.Contains(t, string(text), `"`+field+`":`)
 	}
 	open()

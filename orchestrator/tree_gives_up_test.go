@@ -131,7 +131,7 @@ func TestReviewGivesUp(t *testing.T) {
 }
 
 // What breaks without an end uses up the app's restarts: the orchestrator ends,
-// and says so, to callers who wait, at the door, and to the program that it is
+// and says so, to callers who wait, to those who come, and to the program that it is
 // part of. What it had accepted the next one goes on with.
 func TestAppGivesUp(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")

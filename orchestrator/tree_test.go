@@ -32,7 +32,7 @@ func freeGrantOf(t *testing.T, user string, names ...string) sentinel.Grant {
 	require.NoError(t, err)
 	text := "go"
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
-		ID: makeID(), User: user, Conversation: "free", Turn: makeID(), Agent: "free", Mission: "go", MissionBy: sentinel.ByUser,
+		ID: sentinel.NewID(), User: user, Conversation: "free", Turn: sentinel.NewID(), Agent: "free", Mission: "go", MissionBy: sentinel.ByUser,
 		Request: &text, Scope: sc,
 	})
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/history"
@@ -46,58 +47,6 @@ const (
 	originResumed               // it was under way when an earlier process ended
 )
 
-// nudge is whether the model was told that its answer was empty: once a turn.
-type nudge uint8
-
-const (
-	notNudged nudge = iota
-	nudgeDue        // the next question says so
-	nudged
-)
-
-// taskKind is what a turn's task does.
-type taskKind uint8
-
-const (
-	taskNone taskKind = iota
-	taskJournal
-	taskModel
-	taskCall
-)
-
-// turnTask is the one task of a turn that is under way.
-type turnTask struct {
-	ref  otp.Ref
-	kind taskKind
-}
-
-// isUnderWay reports whether there is a task.
-func (k *turnTask) isUnderWay() bool { return k.kind != taskNone }
-
-// takeEnd takes the end of a task. It returns the kind of it, taskNone where the task
-// was another's.
-func (k *turnTask) takeEnd(ref otp.Ref) taskKind {
-	if k.ref != ref {
-		return taskNone
-	}
-	kind := k.kind
-	k.kind = taskNone
-	return kind
-}
-
-// turnProgress counts what a turn has done, for its records and its bounds.
-type turnProgress struct {
-	rounds  int  // questions to the model
-	records int  // rounds in the journal
-	invokes int  // calls given to the desk
-	omitted int  // calls that were not proposed
-	last    bool // the model is asked once more, without tools
-	nudge   nudge
-	// proposed are the skills that calls were proposed under before a restart,
-	// by number: they go the same way again.
-	proposed map[int]string
-}
-
 // turnEnd is how a turn ended.
 type turnEnd struct {
 	answer   Reply // what the callers are sent
@@ -122,14 +71,14 @@ type turn struct {
 	origin    origin
 	abandoned bool // by its callers, while it was opening
 	turnEnd
-	turnProgress
-	dialogue
-	callQueue
-	task    turnTask
+	loop    loop.Loop
 	spent   models.Spent // by the turn's own questions
 	budgets spentBudgets
 	filter  linkFilter
 	secrets secretHider
+	// proposed are the skills that calls were proposed under before a restart, by number:
+	// they go the same way again.
+	proposed map[int]string
 
 	// workPlace is the turn's place among all that are worked on; life ends with the
 	// turn, and with it whatever place the turn or its agents hold or wait for.
@@ -164,7 +113,7 @@ type waiter struct {
 // the ids of its calls are derived from it and were never used.
 func newRequestTurn(n *turnNeeds, conversation string, m sendRequest, tainted bool, earlier []llm.Message) (*turn, error) {
 	r := openRecord{
-		V: recordVersion, Request: m.ID, Grant: makeID(), Scope: m.Scope.List(), Tainted: tainted, Started: time.Now(),
+		V: recordVersion, Request: m.ID, Grant: sentinel.NewID(), Scope: m.Scope.List(), Tainted: tainted, Started: time.Now(),
 	}
 	t, err := newTurn(n, conversation, m.User, m.Text, r, earlier)
 	if err == nil && m.Fresh {
@@ -194,10 +143,10 @@ func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlie
 	t := &turn{turnNeeds: n, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: n.parts.Checkpoint.Numbered(g),
 		byID: map[string]*agentRun{}, starting: map[otp.Ref]*agentRun{},
 		filter: linkFilter{n.links, text}, secrets: secretHider{n.parts.Registry, scope}}
-	t.messages = append([]llm.Message{{Role: llm.RoleSystem, Content: writeInstructions(n.parts.Registry, scope)}}, earlier...)
-	t.base = len(t.messages)
-	t.addMessage(llm.Message{Role: llm.RoleUser, Content: text})
-	t.saved = len(t.messages)
+	t.loop = loop.New(t, t.buildLoopRules())
+	t.loop.Begin(append([]llm.Message{{Role: llm.RoleSystem, Content: writeInstructions(n.parts.Registry, scope)}}, earlier...))
+	t.loop.Say(llm.Message{Role: llm.RoleUser, Content: text})
+	t.loop.MarkSaved() // the request is a record of its own
 	return t, nil
 }
 
@@ -207,7 +156,7 @@ func (t *turn) onMessage(c *otp.Context, msg any) {
 	case heldCall:
 		t.onHeldCall(m)
 	case otp.TaskResult:
-		if kind := t.task.takeEnd(m.Ref); kind != taskNone {
+		if kind := t.loop.TakeEnd(m.Ref); kind != loop.TaskNone {
 			t.onTaskEnd(c, kind, m)
 			return
 		}
@@ -234,9 +183,9 @@ func (t *turn) onMessage(c *otp.Context, msg any) {
 }
 
 // startTask starts the one task that the turn waits for; its end is for onTaskEnd.
-func (t *turn) startTask(c *otp.Context, kind taskKind, fn func(context.Context) (any, error)) {
+func (t *turn) startTask(c *otp.Context, kind loop.TaskKind, fn func(context.Context) (any, error)) {
 	span := t.span
-	t.task = turnTask{c.Async(0, func(ctx context.Context) (any, error) { return fn(span.In(ctx)) }), kind}
+	t.loop.Start(c, kind, func(ctx context.Context) (any, error) { return fn(span.In(ctx)) })
 }
 
 // requestAdmission lets the turn in, now or when it is its user's turn. What was accepted
@@ -245,7 +194,7 @@ func (t *turn) requestAdmission(c *otp.Context) {
 	t.phase = phaseAdmitting
 	t.startSpan()
 	t.life, t.endLife = context.WithCancel(c.Context())
-	if t.place.takeOrWait(c, t.doors.turns, t.newAsk(t.origin == originResumed)) {
+	if t.place.takeOrWait(c, t.pools.turns, t.newAsk(t.origin == originResumed)) {
 		t.onAdmission(c, nil)
 	}
 }
@@ -267,7 +216,7 @@ func (t *turn) onAdmission(c *otp.Context, err error) {
 // refuseUnbegun ends a turn that nothing is known of outside.
 func (t *turn) refuseUnbegun(err error) {
 	if !errors.Is(err, ErrOverloaded) && !errors.Is(err, ErrCancelled) { // the wait itself broke
-		err = t.doors.turns.Overloaded(t.desk.Grant().User())
+		err = t.pools.turns.Overloaded(t.desk.Grant().User())
 	}
 	t.phase, t.err = phaseOver, err
 }
@@ -278,11 +227,11 @@ func (t *turn) resumeWork(c *otp.Context) {
 	t.scheduleTimeCheck(c)
 	t.startReadyAgents(c)
 	t.tune.reachPlace("resume")
-	if t.records == 0 {
-		t.askModel(c)
+	if t.loop.Records == 0 {
+		t.loop.Ask(c)
 		return
 	}
-	t.runNextCall(c)
+	t.loop.Next(c)
 }
 
 type (
@@ -296,7 +245,7 @@ func (t *turn) writeRequest(c *otp.Context) {
 	journal, about, fresh := &t.journal, t.turnKey(), t.origin == originFresh
 	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, newItem(recordOpen, t.opened)}
 	t.tune.reachPlace("open")
-	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
+	t.startTask(c, loop.TaskJournal, func(ctx context.Context) (any, error) {
 		if !fresh {
 			end, err := journal.readEnd(ctx, about, t.request)
 			if err != nil || end != nil {
@@ -318,7 +267,7 @@ func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
 			return
 		}
 		t.scheduleTimeCheck(c)
-		t.askModel(c)
+		t.loop.Ask(c)
 	case *endRecord:
 		t.phase, t.answer, t.err, t.repeated = phaseOver, v.Reply, failureFromCode(v.Failure), true
 	default:
@@ -333,44 +282,49 @@ func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
 	}
 }
 
-// askModel asks the model what to do next.
-func (t *turn) askModel(c *otp.Context) {
-	t.stopPrejudging(c)
-	if t.rounds++; t.rounds >= maxRounds {
-		t.last = true
+// buildLoopRules returns the rules of a turn's questions and answers.
+func (t *turn) buildLoopRules() loop.Rules {
+	return loop.Rules{
+		LastQuestion: maxRounds,
+		Nudge:        "Your answer was empty. Call a tool, or answer the user in plain text.", NudgeAtLast: true,
+		IsWhole:    func(finish string) bool { return finish != "length" && finish != "content_filter" },
+		OrderCalls: orderDispatches, Prejudger: t.desk,
 	}
-	r := llm.Request{Messages: t.echoMessages()}
-	if t.nudge == nudgeDue {
-		t.nudge = nudged
-		r.Messages = append(r.Messages,
-			llm.Message{Role: llm.RoleUser, Content: "Your answer was empty. Call a tool, or answer the user in plain text."})
-	}
-	if !t.last {
+}
+
+// PrepareQuestion implements loop.Asker.
+func (t *turn) PrepareQuestion() loop.Question {
+	r := llm.Request{Messages: t.loop.EchoMessages()}
+	if !t.loop.Last {
 		r.Tools = listTools()
 	}
 	t.tune.reachPlace("think")
-	model, who := t.models.orchestrator, t.callerOfQuestion()
-	t.startTask(c, taskModel, func(ctx context.Context) (any, error) { return model.Chat(models.WithCaller(ctx, who), r) })
+	model, who, span := t.models.orchestrator, t.callerOfQuestion(), t.span
+	return loop.Question{Request: r, Chat: func(ctx context.Context, r llm.Request) (llm.Response, error) {
+		return model.Chat(models.WithCaller(span.In(ctx), who), r)
+	}}
 }
+
+// NoteAnswer implements loop.Asker. What was refused for a while may have room again.
+func (t *turn) NoteAnswer(llm.Response) { t.budgets.renew() }
 
 // callerOfQuestion is on whose behalf the turn's next question is asked.
 func (t *turn) callerOfQuestion() models.Caller {
 	who := callerOf(t.desk.Grant(), "", &t.spent)
-	who.ID = fmt.Sprintf("%s:%d", t.desk.Grant().ID(), t.rounds)
+	who.ID = fmt.Sprintf("%s:%d", t.desk.Grant().ID(), t.loop.Questions)
 	return who
 }
 
 // onTaskEnd takes the end of what the turn was doing, by its phase.
-func (t *turn) onTaskEnd(c *otp.Context, kind taskKind, m otp.TaskResult) {
+func (t *turn) onTaskEnd(c *otp.Context, kind loop.TaskKind, m otp.TaskResult) {
 	switch t.phase {
 	case phaseOpening:
 		t.onRequestWritten(c, m)
 	case phaseWorking:
-		if kind == taskJournal {
-			t.onRoundWritten(c, m)
-			return
+		if kind == loop.TaskJournal {
+			t.noteRoundEnd(m.Err)
 		}
-		t.onTaskResult(c, m)
+		t.loop.OnTaskEnd(c, kind, m)
 	case phaseClosing:
 		_, bare := m.Value.(withoutTexts)
 		if (bare || m.Err != nil) && (t.err == nil || errors.Is(t.err, ErrInterrupted)) {
@@ -380,72 +334,48 @@ func (t *turn) onTaskEnd(c *otp.Context, kind taskKind, m otp.TaskResult) {
 	}
 }
 
-// onTaskResult takes what the model, or a tool, came to.
-func (t *turn) onTaskResult(c *otp.Context, m otp.TaskResult) {
+// noteRoundEnd notes that the store has taken a round, or hasn't.
+func (t *turn) noteRoundEnd(err error) {
+	t.tune.reachPlace("saved")
+	if err == nil {
+		t.outages.forgetConversation(t.desk.Grant().Conversation())
+	}
+}
+
+// Conclude implements loop.Ending: the turn ends with the model's answer.
+func (t *turn) Conclude(c *otp.Context, r llm.Response) {
+	t.loop.Say(llm.Message{Role: llm.RoleAssistant, Content: r.Content})
+	t.finishTurn(c, r.Content, nil)
+}
+
+// Fail implements loop.Ending. A turn whose round can't be kept while the store is down is
+// gone on with later.
+func (t *turn) Fail(c *otp.Context, why error) {
+	var kept *loop.RoundError
 	var e *llm.Error
-	switch r := m.Value.(type) {
-	case llm.Response:
-		t.onAnswer(c, r)
-	case toolDone:
-		t.budgets.noteRefusal(r.no, isNativeSkill(t.call.Name) || t.call.Name == toolDispatch || t.call.Name == toolUpdate)
-		t.answerCall(c, r.text)
-	default:
-		switch {
-		case t.call.ID != "": // a tool's own goroutine broke
-			t.answerCall(c, `{"ok":false,"error":"internal","reason":"The tool failed; nothing was done."}`)
-		case !errors.As(m.Err, &e):
-			t.finishTurn(c, "", &ModelError{"unavailable"})
-		case e.Code == llm.CodeEmpty:
-			t.onAnswer(c, llm.Response{})
-		default:
-			t.finishTurn(c, "", &ModelError{string(e.Kind)})
-		}
-	}
-}
-
-// onAnswer takes an answer of the model: its calls, or the end of the turn.
-func (t *turn) onAnswer(c *otp.Context, r llm.Response) {
-	r.Content = agents.Cut(r.Content, agents.MaxAnswer)
-	calls, left := agents.HearCalls(r.ToolCalls, t.messages)
-	if t.last || r.FinishReason == "length" || r.FinishReason == "content_filter" {
-		calls = nil
-	}
-	if len(calls) == 0 {
-		t.concludeTurn(c, r)
-		return
-	}
-	t.omitted += left
-	t.budgets.renew()
-	t.addMessage(llm.Message{Role: llm.RoleAssistant, Content: r.Content, ToolCalls: t.texts.FitCalls(calls)})
-	t.setCalls(calls)
-	t.writeRound(c)
-}
-
-// concludeTurn ends the turn with the model's answer. One empty answer is let
-// pass; a second ends the turn with a reason.
-func (t *turn) concludeTurn(c *otp.Context, r llm.Response) {
 	switch {
-	case r.Content != "":
-		t.addMessage(llm.Message{Role: llm.RoleAssistant, Content: r.Content})
-		t.finishTurn(c, r.Content, nil)
-	case r.Refusal != "":
+	case errors.As(why, &kept) && history.Down(kept.Err):
+		t.breakOff()
+	case errors.As(why, &kept):
+		t.finishTurn(c, "", ErrNotKept)
+	case errors.Is(why, loop.ErrRefused):
 		t.finishTurn(c, "", &ModelError{"refusal"})
-	case t.nudge == notNudged:
-		t.nudge = nudgeDue
-		t.askModel(c)
-	default:
+	case errors.Is(why, loop.ErrEmpty):
 		t.finishTurn(c, "", &ModelError{"empty"})
+	case errors.As(why, &e):
+		t.finishTurn(c, "", &ModelError{string(e.Kind)})
+	default:
+		t.finishTurn(c, "", &ModelError{"unavailable"})
 	}
 }
 
-// writeRound writes the round down before any of its calls is made.
-func (t *turn) writeRound(c *otp.Context) {
-	t.records++
+// PrepareRound implements loop.Book.
+func (t *turn) PrepareRound(added loop.Round) func(context.Context) error {
 	r := roundRecord{
-		V: recordVersion, Number: t.records, Messages: t.messages[t.saved:], Invokes: t.invokes, Rounds: t.rounds,
-		Last: t.last, Nudged: t.nudge != notNudged, Omitted: t.omitted, Tainted: t.desk.Tainted(), Spent: readSpent(&t.spent),
+		V: recordVersion, Number: added.Records, Invokes: added.Proposed, Rounds: added.Questions,
+		Last: added.Last, Nudged: added.Nudged, Omitted: added.Omitted, Tainted: t.desk.Tainted(), Spent: readSpent(&t.spent),
 	}
-	r.Messages, r.Hidden = t.secrets.hideSecrets(r.Messages)
+	r.Messages, r.Hidden = loop.HideMessages(added.Messages, t.secrets.hideCall)
 	for _, k := range t.agents {
 		if res := k.result(); res.State.Done() && !k.recorded {
 			k.recorded = true
@@ -455,27 +385,9 @@ func (t *turn) writeRound(c *otp.Context) {
 			r.Asking = append(r.Asking, k.args.AgentID)
 		}
 	}
-	t.saved = len(t.messages)
-	about, journal := t.turnKey(), &t.journal
+	about, journal, span := t.turnKey(), &t.journal, t.span
 	t.tune.reachPlace("save")
-	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
-		return turnBegun{}, journal.Add(ctx, about, newItem(recordRound, r))
-	})
-}
-
-// onRoundWritten makes the calls of a round that is durable.
-func (t *turn) onRoundWritten(c *otp.Context, m otp.TaskResult) {
-	t.tune.reachPlace("saved")
-	if history.Down(m.Err) {
-		t.breakOff()
-		return
-	}
-	if m.Err != nil {
-		t.finishTurn(c, "", ErrNotKept)
-		return
-	}
-	t.outages.forgetConversation(t.desk.Grant().Conversation())
-	t.runNextCall(c)
+	return func(ctx context.Context) error { return journal.Add(span.In(ctx), about, newItem(recordRound, r)) }
 }
 
 // scheduleTimeCheck looks at the turn again when its time is over, and onTimeCheck ends it
@@ -511,11 +423,8 @@ func (t *turn) finishTurn(c *otp.Context, text string, err error) {
 			return
 		}
 	}
-	if t.task.isUnderWay() {
-		c.CancelTaskFor(t.task.ref, skills.ErrWithdrawn) // the end of the turn is written down
-		t.task.kind = taskNone
-	}
-	t.stopPrejudging(c)
+	t.loop.Withdraw(c) // the end of the turn is written down
+	t.loop.StopPrejudging(c)
 	if t.wait != nil {
 		c.CancelTimer(t.wait.timer)
 		t.wait = nil
@@ -526,7 +435,7 @@ func (t *turn) finishTurn(c *otp.Context, text string, err error) {
 	items, about, journal, desk, omitted := t.buildEndItems(text), t.turnKey(), &t.journal, t.desk, t.countOmitted()
 	bare := endRecord{V: recordVersion, Request: t.opened.Request, Failure: cmp.Or(codeOfFailure(err), failedNotKept)}
 	t.tune.reachPlace("end")
-	t.startTask(c, taskJournal, func(ctx context.Context) (any, error) {
+	t.startTask(c, loop.TaskJournal, func(ctx context.Context) (any, error) {
 		journal.endHeldCalls(ctx, about, desk, "", "its turn has ended")
 		_ = desk.Omit(ctx, omitted) // where the store is away the end can't be kept either
 		return journal.writeEnd(ctx, about, bare, items)
@@ -543,8 +452,8 @@ func (t *turn) buildEndItems(text string) (items []history.Item) {
 	}
 	end := endRecord{V: recordVersion, Request: t.opened.Request, Failure: codeOfFailure(t.err)}
 	if t.err == nil {
-		if said := t.messages[t.base:]; countBytes(said) <= maxHistoryBytes { // more is never shown again
-			end.Messages, _ = t.secrets.hideSecrets(said)
+		if said := t.loop.OwnMessages(); countBytes(said) <= maxHistoryBytes { // more is never shown again
+			end.Messages, _ = loop.HideMessages(said, t.secrets.hideCall)
 		}
 		end.Reply = t.buildReply(text)
 		record := fitEndRecord(&end)
@@ -638,11 +547,11 @@ func (t *turn) describeStatus() string {
 		return statusClosing
 	case t.holds:
 		return statusHeld
-	case t.task.kind == taskJournal:
+	case t.loop.Task() == loop.TaskJournal:
 		return statusSaving
 	case t.wait != nil:
 		return statusWaiting
-	case t.call.ID != "":
+	case t.loop.Call.ID != "":
 		return statusCalling
 	}
 	return statusAsking

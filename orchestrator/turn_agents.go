@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -27,7 +28,7 @@ func (t *turn) dispatchAgent(c *otp.Context, m nativeCall) (string, error) {
 		return "", err
 	}
 	t.startReadyAgents(c)
-	return encodeJSON(map[string]any{"ok": true, "agent_id": m.args.AgentID, "state": k.currentState()}), nil
+	return loop.EncodeJSON(map[string]any{"ok": true, "agent_id": m.args.AgentID, "state": k.currentState()}), nil
 }
 
 // enlistAgent makes the agent, with a desk of its own. The same call made again
@@ -427,7 +428,7 @@ func (t *turn) measureDepth(dependsOn []string) (n int) {
 
 // joinWave puts an agent that starts into its wave, with what is left of its time.
 func (t *turn) joinWave(c *otp.Context, k *agentRun) {
-	k.clock = waveClock{wave: wave{t.rounds, k.depth}, left: t.tune.wave, running: time.Now()}
+	k.clock = waveClock{wave: wave{t.loop.Questions, k.depth}, left: t.tune.wave, running: t.tune.now(), now: t.tune.now}
 	for _, other := range t.agents {
 		if other != k && other.agent != nil && other.clock.wave == k.clock.wave {
 			k.clock.left = other.clock.remains()
@@ -455,6 +456,7 @@ func (t *turn) onWaveOver(c *otp.Context, m waveOver) {
 			continue
 		}
 		k.sendToAgent(agents.Interrupt{Reason: "the time of agents that were started together, " + t.tune.wave.String() + ", is over"})
+		t.tune.reachPlace("wave_over")
 	}
 	if next >= 0 {
 		c.SendAfter(next, m)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
@@ -86,7 +87,7 @@ func TestManyUnknownTools(t *testing.T) {
 	require.Len(t, r.list(ledger.Query{Code: sentinel.CodeOmitted}), 1)
 	require.Equal(t, 6000-allowed-1, r.suppressed())
 	last := asked()[2]
-	require.Len(t, last.Messages, 2+2*(1+agents.MaxParallel))
+	require.Len(t, last.Messages, 2+2*(1+loop.MaxParallel))
 	answeredAll(t, last)
 	r.verify()
 }
@@ -107,19 +108,19 @@ func TestQueriesDontAmplify(t *testing.T) {
 			o.quiet = true
 			var asked func() []llm.Request
 			o.wrap, asked = storm(first, calls, calls)
-			r := start(t, o, agent("do-a", strings.Repeat("A", agents.MaxAnswer)))
+			r := start(t, o, agent("do-a", strings.Repeat("A", loop.MaxAnswer)))
 			r.send("go")
 			for _, q := range asked() {
 				total := 0
 				for _, m := range q.Messages {
 					total += measureMessage(m)
 				}
-				require.LessOrEqual(t, total, agents.MaxMessages+1<<20)
+				require.LessOrEqual(t, total, loop.MaxMessages+1<<20)
 				answeredAll(t, q)
 			}
 			last := asked()[len(asked())-1]
 			if name == "ids" {
-				require.Less(t, countBytes(last.Messages), 8*agents.MaxAnswer)
+				require.Less(t, countBytes(last.Messages), 8*loop.MaxAnswer)
 				return
 			}
 			require.Empty(t, last.Tools, "it is asked once more, without tools")

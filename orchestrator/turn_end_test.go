@@ -11,7 +11,9 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -64,7 +66,7 @@ func TestAnswerTooLong(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, reply.Agents, 1)
 		for _, text := range []string{reply.Text, reply.Agents[0].Answer} {
-			require.InDelta(t, agents.MaxAnswer, len(text), 100)
+			require.InDelta(t, loop.MaxAnswer, len(text), 100)
 			require.True(t, strings.HasSuffix(text, "\n[cut here: the text was too long]"), "a reader knows")
 		}
 		require.Equal(t, agents.Completed, reply.Agents[0].State)
@@ -80,7 +82,7 @@ func TestAnswerTooLong(t *testing.T) {
 func TestEndThatFits(t *testing.T) {
 	end := endRecord{V: recordVersion, Reply: Reply{Text: strings.Repeat("t", 1000)}}
 	for range 60 {
-		end.Reply.Agents = append(end.Reply.Agents, agents.Result{Answer: strings.Repeat("\u2028", agents.MaxAnswer/3)})
+		end.Reply.Agents = append(end.Reply.Agents, agents.Result{Answer: strings.Repeat("\u2028", loop.MaxAnswer/3)})
 	}
 	whole := end.Reply.Agents[0].Answer
 	record := fitEndRecord(&end)
@@ -161,7 +163,7 @@ func TestRequestUnderWayBeginsOnce(t *testing.T) {
 	c := r.open("c1", "ann") // its process has read that nothing is under way
 	pid, ok := r.sys.Whereis(serverName("c1"))
 	require.True(t, ok)
-	open := openRecord{V: recordVersion, Request: "r1", Grant: makeID(), Scope: []string{"note.plain"}, Started: time.Now()}
+	open := openRecord{V: recordVersion, Request: "r1", Grant: sentinel.NewID(), Scope: []string{"note.plain"}, Started: time.Now()}
 	require.NoError(t, r.journal.Begin(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: deriveTurnID("c1", "r1")},
 		history.Item{Kind: keptRequest, Data: []byte("go")}, newItem(recordOpen, open)))
 	_, err := c.SendRequest(t.Context(), Request{ID: "r1", Text: "go"})

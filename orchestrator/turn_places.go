@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 )
@@ -42,7 +43,7 @@ func (t *turn) isAway() bool { return t != nil && t.away }
 // regainPlace takes the turn's place again, or gets in line for it.
 func (t *turn) regainPlace(c *otp.Context) {
 	if t.away && t.phase == phaseWorking && t.place.task == 0 &&
-		t.place.takeOrWait(c, t.doors.turns, t.newAsk(true)) {
+		t.place.takeOrWait(c, t.pools.turns, t.newAsk(true)) {
 		t.onPlaceRegained(c, nil)
 	}
 }
@@ -75,7 +76,7 @@ func (t *turn) servePlaceRequests(c *otp.Context) {
 		case k.currentState().Done():
 			w.from.Reply(nil, errWithdrawn)
 		case k.place.credit != nil,
-			k.place.task == 0 && k.place.takeOrWait(c, t.doors.agents, t.newAsk(true)):
+			k.place.task == 0 && k.place.takeOrWait(c, t.pools.agents, t.newAsk(true)):
 			k.returnToWork(w)
 		default:
 			t.placeRequests = append(t.placeRequests, w)
@@ -118,7 +119,8 @@ func (t *turn) giveBackIdlePlaces() {
 // waitsForPeople reports whether a person is asked, and nothing else is under way.
 // Questions to models, running calls, and agents at work or in line are under way.
 func (t *turn) waitsForPeople() bool {
-	if t.phase != phaseWorking || len(t.placeRequests) > 0 || t.task.isUnderWay() && !t.parked || !t.task.isUnderWay() && t.wait == nil {
+	idle := t.loop.Task() == loop.TaskNone
+	if t.phase != phaseWorking || len(t.placeRequests) > 0 || !idle && !t.parked || idle && t.wait == nil {
 		return false
 	}
 	asked := t.parked
@@ -188,5 +190,5 @@ func (t *turn) onPlaceWaitEnd(c *otp.Context, m otp.TaskResult) {
 
 // takeAgentPlace gets the agent its place, or leaves it pending until there is one.
 func (t *turn) takeAgentPlace(c *otp.Context, k *agentRun) bool {
-	return k.place.takeOrWait(c, t.doors.agents, t.newAsk(len(k.rounds) > 0))
+	return k.place.takeOrWait(c, t.pools.agents, t.newAsk(len(k.rounds) > 0))
 }

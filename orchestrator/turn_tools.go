@@ -11,6 +11,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -93,18 +94,35 @@ type toolDone struct {
 // noTool begins the names of tools that don't exist. No skill's name holds it.
 const noTool = "no tool: "
 
-// runNextCall does the next tool call, or asks the model again.
-func (t *turn) runNextCall(c *otp.Context) {
-	t.call = llm.ToolCall{}
-	if t.texts.Spent() {
-		t.omitCalls()
+// RefuseCalls implements loop.Tools: calls that there is no room for are not made.
+func (t *turn) RefuseCalls() string {
+	if !t.loop.Room.Spent() {
+		return ""
 	}
-	t.prejudgeDispatches(c, t.desk)
-	if !t.takeNextCall() {
-		t.askModel(c)
-		return
+	t.loop.Last = true
+	return noRoom
+}
+
+const noRoom = `{"ok":false,"error":"no_room","reason":"The texts of this request are too many; the ` +
+	`call was not made. Answer the user with what you have."}`
+
+// maxPrejudged is how many dispatches of an answer are judged ahead. Further ones are
+// judged in their turn.
+const maxPrejudged = 8
+
+// ListPrejudged implements loop.Tools: the dispatches of an answer.
+func (t *turn) ListPrejudged(calls []llm.ToolCall) (list []skills.Proposed) {
+	for _, k := range calls {
+		if k.Name == toolDispatch && len(list) < maxPrejudged {
+			list = append(list, skills.Proposed{Skill: skillDispatch, Args: json.RawMessage(k.Arguments)})
+		}
 	}
-	switch t.call.Name {
+	return list
+}
+
+// RunCall implements loop.Tools.
+func (t *turn) RunCall(c *otp.Context) {
+	switch t.loop.Call.Name {
 	case toolDispatch:
 		t.proposeCall(c, skillDispatch)
 	case toolUpdate:
@@ -119,31 +137,25 @@ func (t *turn) runNextCall(c *otp.Context) {
 		// A tool that doesn't exist is proposed all the same, so that the
 		// refusal is on record: under a name that is no skill's, for the
 		// orchestrator's model runs none itself.
-		t.proposeCall(c, noTool+t.call.Name)
+		t.proposeCall(c, noTool+t.loop.Call.Name)
 	}
 }
 
-// answerCall answers the tool call and goes on.
-func (t *turn) answerCall(c *otp.Context, text string) {
-	t.addMessage(llm.Message{Role: llm.RoleTool, ToolCallID: t.call.ID, Content: t.texts.Fit(text)})
-	t.runNextCall(c)
-}
-
-// omitCalls answers the calls that there is no room for.
-func (t *turn) omitCalls() {
-	for _, k := range t.calls {
-		t.addMessage(llm.Message{Role: llm.RoleTool, ToolCallID: k.ID, Content: noRoom})
+// OnCallEnd implements loop.Tools.
+func (t *turn) OnCallEnd(c *otp.Context, m otp.TaskResult) {
+	done, ok := m.Value.(toolDone)
+	if !ok { // a tool's own goroutine broke
+		t.loop.Answer(c, `{"ok":false,"error":"internal","reason":"The tool failed; nothing was done."}`)
+		return
 	}
-	t.omitted += len(t.calls)
-	t.calls, t.last = nil, true
+	name := t.loop.Call.Name
+	t.budgets.noteRefusal(done.no, isNativeSkill(name) || name == toolDispatch || name == toolUpdate)
+	t.loop.Answer(c, done.text)
 }
-
-const noRoom = `{"ok":false,"error":"no_room","reason":"The texts of this request are too many; the ` +
-	`call was not made. Answer the user with what you have."}`
 
 // countOmitted is how many calls of the turn and its agents were not proposed.
 func (t *turn) countOmitted() int {
-	n := t.omitted
+	n := t.loop.Omitted
 	for _, k := range t.agents {
 		n += k.result().Omitted
 	}
@@ -153,22 +165,22 @@ func (t *turn) countOmitted() int {
 // proposeCall proposes a call of the orchestrator's own skills at its desk.
 func (t *turn) proposeCall(c *otp.Context, skill string) {
 	if no := t.budgets.findRefusal(isNativeSkill(skill)); no != nil {
-		t.omitted++
-		t.answerCall(c, describeRefusal(no))
+		t.loop.Omitted++
+		t.loop.Answer(c, loop.DescribeRefusal(no))
 		return
 	}
-	args, propose := json.RawMessage(t.call.Arguments), t.placeDesk(t.desk, t.span).Invoke
-	if t.isHidden() {
+	args, propose := json.RawMessage(t.loop.Call.Arguments), t.placeDesk(t.desk, t.span).Invoke
+	if t.loop.IsHidden() {
 		propose = t.desk.Recall
 	}
-	t.invokes++
+	t.loop.Proposed++
 	t.tune.reachPlace("invoke")
-	t.startTask(c, taskCall, func(ctx context.Context) (any, error) {
+	t.startTask(c, loop.TaskCall, func(ctx context.Context) (any, error) {
 		res, err := propose(ctx, skill, args)
 		if err != nil {
 			var no *skills.Refusal
 			_ = errors.As(err, &no) // of other errors there is none
-			return toolDone{describeRefusal(err), no}, nil
+			return toolDone{describeCallError(err), no}, nil
 		}
 		if res.Note != "" { // rules changed the call: the model must know
 			return toolDone{text: res.Content + "\n" + res.Note}, nil
@@ -177,17 +189,15 @@ func (t *turn) proposeCall(c *otp.Context, skill string) {
 	})
 }
 
-// describeRefusal puts an error of the desk into words for the model.
-func describeRefusal(err error) string {
+// describeCallError puts an error of the desk into words for the model.
+func describeCallError(err error) string {
 	var no *skills.Refusal
 	var f *skills.Failure
 	switch {
 	case errors.As(err, &no):
-		return encodeJSON(map[string]any{
-			"ok": false, "refused": no.Kind, "code": no.Code, "reason": no.Reason, "what_you_can_do": no.WhatYouCanDo, "retryable": no.Retryable,
-		})
+		return loop.DescribeRefusal(no)
 	case errors.As(err, &f):
-		return encodeJSON(map[string]any{"ok": false, "error": f.Code, "reason": f.Error()})
+		return loop.DescribeFailure(f.Code, f.Error())
 	}
 	return `{"ok":false,"error":"not_run","reason":"The call could not be decided, so nothing was done."}`
 }
@@ -195,11 +205,11 @@ func describeRefusal(err error) string {
 // proposeUpdate is agent.extend where the agent waits for help or the call names
 // skills, agent.update otherwise.
 func (t *turn) proposeUpdate(c *otp.Context) {
-	if skill := t.proposed[t.invokes]; skill == skillExtend || skill == skillUpdate {
+	if skill := t.proposed[t.loop.Proposed]; skill == skillExtend || skill == skillUpdate {
 		t.proposeCall(c, skill) // as before the restart
 		return
 	}
-	a := peekArguments(t.call)
+	a := peekArguments(t.loop.Call)
 	if k := t.findAgent(a.AgentID); a.Skills != nil || k != nil && (k.helpWanted() != nil || k.asked && t.proposed != nil) {
 		t.proposeCall(c, skillExtend)
 		return
@@ -212,14 +222,14 @@ func (t *turn) showSkill(c *otp.Context) {
 	var a struct {
 		Name string `json:"name"`
 	}
-	_ = json.Unmarshal([]byte(t.call.Arguments), &a) // an empty name is an unknown one
+	_ = json.Unmarshal([]byte(t.loop.Call.Arguments), &a) // an empty name is an unknown one
 	s, ok := t.parts.Registry.Get(a.Name)
 	if !ok || isNativeSkill(a.Name) || !t.scope.Allows(a.Name) {
-		t.answerCall(c, `{"ok":false,"error":"unknown_skill","reason":"There is no such skill. The instructions list all."}`)
+		t.loop.Answer(c, `{"ok":false,"error":"unknown_skill","reason":"There is no such skill. The instructions list all."}`)
 		return
 	}
 	sp := s.Spec()
-	t.answerCall(c, encodeJSON(map[string]any{
+	t.loop.Answer(c, loop.EncodeJSON(map[string]any{
 		"ok": true, "name": sp.Name, "description": sp.Description, "effect": sp.Effect, "reaches": sp.Reaches,
 		"parameters": s.Parameters(), "template": sp.Run.Kind == "template",
 	}))
@@ -227,15 +237,15 @@ func (t *turn) showSkill(c *otp.Context) {
 
 // queryOrCancelAgent answers a call about one agent.
 func (t *turn) queryOrCancelAgent(c *otp.Context) {
-	k := t.findAgent(peekArguments(t.call).AgentID)
+	k := t.findAgent(peekArguments(t.loop.Call).AgentID)
 	if k == nil {
-		t.answerCall(c, unknownAgent)
+		t.loop.Answer(c, unknownAgent)
 		return
 	}
-	if t.call.Name == toolCancel {
+	if t.loop.Call.Name == toolCancel {
 		t.stopAgent(c, k)
 	}
-	t.answerCall(c, encodeJSON(map[string]any{"ok": true, "agent": t.showAgent(k)}))
+	t.loop.Answer(c, loop.EncodeJSON(map[string]any{"ok": true, "agent": t.showAgent(k)}))
 }
 
 const unknownAgent = `{"ok":false,"error":"unknown_agent","reason":"No agent of this id was dispatched in this turn."}`
@@ -246,7 +256,7 @@ func (t *turn) stopAgent(c *otp.Context, k *agentRun) {
 	var a struct {
 		After bool `json:"after_current_call"`
 	}
-	_ = json.Unmarshal([]byte(t.call.Arguments), &a) // what isn't understood is the plain word: at once
+	_ = json.Unmarshal([]byte(t.loop.Call.Arguments), &a) // what isn't understood is the plain word: at once
 	if !a.After || k.agent == nil {
 		t.cancelAgent(c, k, "cancelled by the orchestrator")
 		return
@@ -293,14 +303,14 @@ func (t *turn) waitForResults(c *otp.Context) {
 		Mode     string   `json:"mode"`
 		Timeout  int      `json:"timeout_seconds"`
 	}
-	if t.call.Arguments != "" && (len(t.call.Arguments) > maxPeek || json.Unmarshal([]byte(t.call.Arguments), &a) != nil) {
-		t.answerCall(c, badResults)
+	if t.loop.Call.Arguments != "" && (len(t.loop.Call.Arguments) > maxPeek || json.Unmarshal([]byte(t.loop.Call.Arguments), &a) != nil) {
+		t.loop.Answer(c, badResults)
 		return
 	}
 	switch a.Mode {
 	case "", "non_blocking", "wait_any", "wait_all":
 	default:
-		t.answerCall(c, badResults)
+		t.loop.Answer(c, badResults)
 		return
 	}
 	list := slices.Clone(t.agents)
@@ -309,7 +319,7 @@ func (t *turn) waitForResults(c *otp.Context) {
 		for _, id := range a.AgentIDs {
 			k := t.findAgent(id)
 			if k == nil {
-				t.answerCall(c, unknownAgent)
+				t.loop.Answer(c, unknownAgent)
 				return
 			}
 			if !slices.Contains(list, k) {
@@ -379,17 +389,8 @@ func (t *turn) answerWait(c *otp.Context) {
 	for i, k := range w.list {
 		views[i] = t.showAgent(k)
 	}
-	fitViews(views, t.texts.Left())
-	t.answerCall(c, encodeJSON(map[string]any{"ok": true, "agents": views}))
-}
-
-// encodeJSON is v as the model reads it.
-func encodeJSON(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return `{"ok":false,"error":"encoding","reason":"The answer can't be shown."}`
-	}
-	return string(b)
+	fitViews(views, t.loop.Room.Left())
+	t.loop.Answer(c, loop.EncodeJSON(map[string]any{"ok": true, "agents": views}))
 }
 
 // clipText cuts a text to n bytes and says so.

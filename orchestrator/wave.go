@@ -18,8 +18,9 @@ type waveOver struct {
 // asked, and while the agent waits for its orchestrator.
 type waveClock struct {
 	wave    wave
-	left    time.Duration // when it last began to run
-	running time.Time     // since then; zero while it stands still
+	left    time.Duration    // when it last began to run
+	running time.Time        // since then; zero while it stands still
+	now     func() time.Time // a test's, or time.Now
 }
 
 // remains is how much of the time is left.
@@ -27,7 +28,7 @@ func (k *waveClock) remains() time.Duration {
 	if k.running.IsZero() {
 		return k.left
 	}
-	return k.left - time.Since(k.running)
+	return k.left - k.now().Sub(k.running)
 }
 
 // stop makes the clock stand still.
@@ -37,9 +38,9 @@ func (k *waveClock) stop() {
 	}
 }
 
-// start lets the clock run.
+// start lets the clock run. That of an agent which was not started has no time.
 func (k *waveClock) start() {
-	if k.running.IsZero() {
-		k.running = time.Now()
+	if k.running.IsZero() && k.now != nil {
+		k.running = k.now()
 	}
 }

@@ -74,7 +74,8 @@ func TestNoRuleLiftsAChange(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("shown"), 0o600))
 	rule := outcome(sentinel.Ask, "permission.ask")
 	b := newBenchFor(t, skills.Spec{
-		Name: "test.do", Effect: skills.Read, Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","x-path":true}}}`),
+		Name: "test.do", Effect: skills.Read,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","x-path":true}}}`),
 	}, func(o *sentinel.Options, b *bench) {
 		asker(t, func() {
 			require.NoError(t, os.WriteFile(file, []byte("other"), 0o600))
@@ -118,7 +119,8 @@ func TestYesHoldsForWhatWasAsked(t *testing.T) {
 func reader(t *testing.T, root string, whileAsked func()) *bench {
 	t.Helper()
 	return newBenchFor(t, skills.Spec{
-		Name: "test.do", Effect: skills.Read, Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","x-path":true}}}`),
+		Name: "test.do", Effect: skills.Read,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","x-path":true}}}`),
 	}, func(o *sentinel.Options, b *bench) {
 		asker(t, whileAsked)(o, b)
 		o.Env = touch.Env{Root: root}

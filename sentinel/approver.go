@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/backoff"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -94,23 +95,19 @@ func (q question) awaitAnswer(ctx context.Context) (v Verdict, err error) {
 	}
 	wait, cancel := context.WithTimeoutCause(ctx, d.Expires.Sub(start), ErrExpired)
 	defer cancel()
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for n := 0; ; n++ {
 		if v, answered := q.putOnce(wait); answered {
 			return v, nil
 		}
-		select {
-		case <-wait.Done():
+		if !backoff.Wait(wait, approverPauses.Pause(n)) {
 			return endWait(context.Cause(wait))
-		case <-time.After(pause):
 		}
 	}
 }
 
-// An approver that failed is asked again after a pause, which doubles each time.
-const (
-	firstPause = time.Second
-	lastPause  = 30 * time.Second
-)
+// approverPauses are how long an approver that failed is left alone before it is asked
+// again.
+var approverPauses = backoff.Pauses{First: time.Second, Longest: 30 * time.Second}
 
 // putOnce puts the question once. answered is false where the approver failed
 // or the wait has ended: nothing follows from what it said then.

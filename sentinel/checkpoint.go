@@ -30,7 +30,7 @@ type Options struct {
 	Limiter Limiter
 	// LimitsAway says what follows where Limiter's error wraps ErrLimitsAway;
 	// nil denies.
-	LimitsAway AwayTable
+	LimitsAway OutageTable
 	Approver   Approver
 	// AskTimeout is how long a person has to answer, from the first question on
 	// and over restarts, whichever the approver. Zero means DefaultAskTimeout.
@@ -250,8 +250,8 @@ func (p *Checkpoint) tellObserver(e Event) {
 	p.o.Observe(e)
 }
 
-// InFlight returns the calls that wait for a person or for their skill, or run,
-// the oldest first. After a pause began, a call that it stops and that is not
+// InFlight returns the calls that wait for a person, for their places or for their skill,
+// or run, the oldest first. After a pause began, a call that it stops and that is not
 // among them does not run.
 func (p *Checkpoint) InFlight() []InFlight { return p.inFlight.list() }
 

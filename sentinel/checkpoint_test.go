@@ -155,21 +155,29 @@ func TestApproval(t *testing.T) {
 		records  []string
 	}{
 		{"yes", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))}, yes, "", "", []string{"held", "decision", "outcome"}},
-		{"no", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))}, approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
-			return sentinel.Refuse("approval.denied", "a person said no"), nil
-		}), skills.KindAskDenied, "approval.denied", []string{"held", "decision"}},
-		{"expired", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))}, approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
-			return sentinel.Refuse("approval.expired", "nobody answered"), nil
-		}), skills.KindAskExpired, "approval.expired", []string{"held", "decision"}},
-		{"nobody", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))}, nil, skills.KindAskDenied, "approval.nobody", []string{"held", "decision"}},
-		{"an approver that can reach no person", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))}, approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
-			return sentinel.Verdict{}, fmt.Errorf("the terminal: %w", sentinel.ErrNoApprover)
-		}), skills.KindAskDenied, "approval.nobody", []string{"held", "decision"}},
-		{"an approver whose question expired", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))}, approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
-			return sentinel.Verdict{}, sentinel.ErrExpired
-		}), skills.KindAskExpired, "approval.expired", []string{"held", "decision"}},
-		{"an ask beside a denial asks nobody", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask")), says("guard", outcome(sentinel.Deny, "guard.no"))}, yes, skills.KindDeny, "guard.no", []string{"decision"}},
-		{"a defer asks nobody", []sentinel.Gate{says("judge", outcome(sentinel.Defer, "judge.later"))}, yes, skills.KindDefer, "judge.later", []string{"decision"}},
+		{"no", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))},
+			approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
+				return sentinel.Refuse("approval.denied", "a person said no"), nil
+			}), skills.KindAskDenied, "approval.denied", []string{"held", "decision"}},
+		{"expired", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))},
+			approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
+				return sentinel.Refuse("approval.expired", "nobody answered"), nil
+			}), skills.KindAskExpired, "approval.expired", []string{"held", "decision"}},
+		{"nobody", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))}, nil, skills.KindAskDenied, "approval.nobody",
+			[]string{"held", "decision"}},
+		{"an approver that can reach no person", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))},
+			approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
+				return sentinel.Verdict{}, fmt.Errorf("the terminal: %w", sentinel.ErrNoApprover)
+			}), skills.KindAskDenied, "approval.nobody", []string{"held", "decision"}},
+		{"an approver whose question expired", []sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask"))},
+			approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
+				return sentinel.Verdict{}, sentinel.ErrExpired
+			}), skills.KindAskExpired, "approval.expired", []string{"held", "decision"}},
+		{"an ask beside a denial asks nobody",
+			[]sentinel.Gate{says("judge", outcome(sentinel.Ask, "judge.ask")), says("guard", outcome(sentinel.Deny, "guard.no"))}, yes,
+			skills.KindDeny, "guard.no", []string{"decision"}},
+		{"a defer asks nobody", []sentinel.Gate{says("judge", outcome(sentinel.Defer, "judge.later"))}, yes, skills.KindDefer, "judge.later",
+			[]string{"decision"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newBench(t, func(o *sentinel.Options, _ *bench) { o.Approver = tc.approver }, tc.gates...)

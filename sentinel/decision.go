@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/internal/textcut"
 )
 
@@ -264,7 +265,7 @@ func (d Decision) Line(id string) Line {
 // by GateParse, no gate reached.
 func Refused(callID string, err *CallError, at time.Time) Decision {
 	d := Decision{
-		ID: newID(), CallID: callID, At: at, BlockedBy: GateParse, Code: err.Code, Reason: err.Reason,
+		ID: ids.New(), CallID: callID, At: at, BlockedBy: GateParse, Code: err.Code, Reason: err.Reason,
 	}
 	for _, n := range GateNames() {
 		d.Verdicts = append(d.Verdicts, Verdict{Gate: n, State: NotReached})

@@ -9,7 +9,9 @@ import (
 
 // A decision in which no gate took part denies.
 func TestSettleWithoutGatesDenies(t *testing.T) {
-	for _, vs := range [][]Verdict{nil, {{Gate: GateScope, State: Skipped, Outcome: Allow}, {Gate: GateReview, State: Shadow, Outcome: Allow}, {Gate: GateJudge, Outcome: Allow}}} {
+	for _, vs := range [][]Verdict{nil,
+		{{Gate: GateScope, State: Skipped, Outcome: Allow}, {Gate: GateReview, State: Shadow, Outcome: Allow},
+			{Gate: GateJudge, Outcome: Allow}}} {
 		d := Decision{Outcome: Allow, Verdicts: vs}
 		d.settle()
 		require.Equal(t, Deny, d.Outcome)
@@ -71,7 +73,8 @@ func TestCountedDenyAlwaysWins(t *testing.T) {
 // A person's yes lifts Ask alone: a decision that is denied or put off stays so.
 func TestAnYesLiftsAskAlone(t *testing.T) {
 	for _, first := range []Outcome{Deny, Defer, Ask, Allow} {
-		d := Decision{Verdicts: []Verdict{{Gate: GateGuard, State: Judged, Outcome: first}, {Gate: GateJudge, State: Judged, Outcome: Ask}, {Gate: GateApproval}}}
+		d := Decision{Verdicts: []Verdict{{Gate: GateGuard, State: Judged, Outcome: first}, {Gate: GateJudge, State: Judged, Outcome: Ask},
+			{Gate: GateApproval}}}
 		d.settle()
 		d.putAnswer(Verdict{Gate: GateApproval, State: Judged, Outcome: Allow})
 		want := first

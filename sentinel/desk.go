@@ -3,11 +3,11 @@ package sentinel
 import (
 	"context"
 	"fmt"
-	"sync"
-
 	"maps"
 	"slices"
+	"sync"
 
+	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -122,7 +122,8 @@ func (d *Desk) Omit(ctx context.Context, n int) error {
 	if n < 1 {
 		return nil
 	}
-	dec := Refused(newID(), &CallError{Code: CodeOmitted, Reason: "proposals beyond the budget were left out and are counted here"}, d.p.now())
+	omitted := &CallError{Code: CodeOmitted, Reason: "proposals beyond the budget were left out and are counted here"}
+	dec := Refused(ids.New(), omitted, d.p.now())
 	dec.BlockedBy = GateLimits
 	return d.p.writeRecord(ctx, refusedRecord(d.Grant(), dec, 0, n))
 }

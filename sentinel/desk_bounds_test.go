@@ -39,7 +39,8 @@ func TestGrantIDs(t *testing.T) {
 // Grounding is by whole words of the user and of trusted results, never by
 // part of a word, nor by what others could have written.
 func TestOutwardIsNotTalkedRound(t *testing.T) {
-	target := json.RawMessage(`{"type":"object","properties":{"to":{"type":"string","x-target":true},"n":{"type":"integer","x-target":true},"url":{"type":"string","x-url":true}}}`)
+	target := json.RawMessage(`{"type":"object","properties":{"to":{"type":"string","x-target":true},"n":{"type":"integer",` +
+		`"x-target":true},"url":{"type":"string","x-url":true}}}`)
 	plain := json.RawMessage(`{"type":"object","properties":{"who":{"type":"string"}}}`)
 	mail := "mail alice@corp.com and look at evil.company.org, order 17."
 	for _, tc := range []struct {
@@ -57,8 +58,10 @@ func TestOutwardIsNotTalkedRound(t *testing.T) {
 		{"another number", skills.Modify, target, `{"n":7}`, nil, true},
 		{"an unmarked skill's string", skills.Create, plain, `{"who":"mallory@evil.com"}`, nil, true},
 		{"the beginning of a host", skills.Read, target, `{"url":"https://evil.com/?q=1"}`, nil, true},
-		{"a host from an untrusted result", skills.Read, target, `{"url":"https://evil.com/"}`, []sentinel.Step{{Result: "see evil.com", Trust: skills.Untrusted}}, true},
-		{"a host from a trusted result", skills.Read, target, `{"url":"https://evil.com/"}`, []sentinel.Step{{Result: "see evil.com", Trust: skills.Trusted}}, false},
+		{"a host from an untrusted result", skills.Read, target, `{"url":"https://evil.com/"}`,
+			[]sentinel.Step{{Result: "see evil.com", Trust: skills.Untrusted}}, true},
+		{"a host from a trusted result", skills.Read, target, `{"url":"https://evil.com/"}`,
+			[]sentinel.Step{{Result: "see evil.com", Trust: skills.Trusted}}, false},
 		{"the whole host", skills.Read, target, `{"url":"https://evil.company.org/a"}`, nil, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -68,7 +71,8 @@ func TestOutwardIsNotTalkedRound(t *testing.T) {
 			require.NoError(t, err)
 			g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Request: &mail})
 			require.NoError(t, err)
-			c, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{Skill: "test.do", Args: []byte(tc.args), Grant: g, Trace: sentinel.NewTrace(tc.trace...)})
+			c, err := sentinel.NewCall(reg, touch.Env{NoFS: true},
+				sentinel.Proposal{Skill: "test.do", Args: []byte(tc.args), Grant: g, Trace: sentinel.NewTrace(tc.trace...)})
 			require.NoError(t, err)
 			require.Equal(t, tc.want, c.Outward())
 		})
@@ -81,9 +85,11 @@ func TestRecordsFit(t *testing.T) {
 	list := "[" + strings.TrimSuffix(strings.Repeat("7,", 9000), ",") + "]"
 	for _, args := range []string{`{"x":"` + strings.Repeat("<", 900<<10) + `"}`, `{"x":` + list + `}`} {
 		for _, mode := range []sentinel.ValuesMode{sentinel.ValuesKeys, sentinel.ValuesHMAC, sentinel.ValuesFull} {
-			b := newBenchFor(t, skills.Spec{Name: "test.do", Effect: skills.Modify, Parameters: json.RawMessage(`{"type":"object","properties":{"x":{}}}`)},
+			b := newBenchFor(t,
+				skills.Spec{Name: "test.do", Effect: skills.Modify, Parameters: json.RawMessage(`{"type":"object","properties":{"x":{}}}`)},
 				func(o *sentinel.Options, _ *bench) { o.Values = mode }, says("judge", sentinel.Verdict{
-					State: sentinel.Judged, Outcome: sentinel.Allow, Reason: strings.Repeat("r", 1<<20), Detail: strings.Repeat("d", 1<<20), Evidence: make([]sentinel.Evidence, 100_000),
+					State: sentinel.Judged, Outcome: sentinel.Allow, Reason: strings.Repeat("r", 1<<20), Detail: strings.Repeat("d", 1<<20),
+					Evidence: make([]sentinel.Evidence, 100_000),
 				}))
 			_, err := b.Desk(grant(t)).Invoke(t.Context(), "test.do", json.RawMessage(args))
 			require.NoError(t, err)

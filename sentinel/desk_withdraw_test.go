@@ -68,7 +68,8 @@ func TestWithdraw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, func(o *sentinel.Options, _ *bench) { o.Approver, o.AskTimeout = approver(waits), time.Hour }, askingJudge())
 		root := b.Desk(grant(t))
-		child, err := root.Child(sentinel.Child{ID: "g2", Agent: "a2", Mission: "do it", MissionBy: sentinel.ByOrchestrator, Scope: grant(t).Scope()})
+		child, err := root.Child(sentinel.Child{ID: "g2", Agent: "a2", Mission: "do it", MissionBy: sentinel.ByOrchestrator,
+			Scope: grant(t).Scope()})
 		require.NoError(t, err)
 		out := make(chan error, 1)
 		go func() {

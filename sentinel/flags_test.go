@@ -51,7 +51,8 @@ func TestTextFlags(t *testing.T) {
 // at, and count keys; undeclared names are left out.
 func TestCallFlags(t *testing.T) {
 	s, err := skills.Compile(skills.Spec{Name: "test.do", Effect: skills.Modify, Parameters: json.RawMessage(
-		`{"type":"object","additionalProperties":true,"properties":{"to":{"type":"string"},"opt":{"type":"object","additionalProperties":true}}}`)})
+		`{"type":"object","additionalProperties":true,"properties":{"to":{"type":"string"},"opt":{"type":"object",` +
+			`"additionalProperties":true}}}`)})
 	require.NoError(t, err)
 	reg, err := skills.NewRegistry(s)
 	require.NoError(t, err)
@@ -67,8 +68,10 @@ func TestCallFlags(t *testing.T) {
 	}
 	require.Empty(t, flags("test.do", `{"to":"a","opt":{"x":["b\nc"]}}`))
 	require.Equal(t, []sentinel.Flag{{Code: "control", Args: []string{"to"}}}, flags("test.do", `{"to":"\u0007"}`))
-	require.Equal(t, []sentinel.Flag{{Code: "bidi", Args: []string{"opt", "to"}}}, flags("test.do", `{"to":"\u202e","opt":{"x":[{"\u202e":1}]}}`))
-	require.Equal(t, []sentinel.Flag{{Code: "zero_width"}}, flags("test.do", `{"CANARY\u200b":"x"}`), "a key that the model made up is in no record")
+	require.Equal(t, []sentinel.Flag{{Code: "bidi", Args: []string{"opt", "to"}}},
+		flags("test.do", `{"to":"\u202e","opt":{"x":[{"\u202e":1}]}}`))
+	require.Equal(t, []sentinel.Flag{{Code: "zero_width"}}, flags("test.do", `{"CANARY\u200b":"x"}`),
+		"a key that the model made up is in no record")
 	require.Equal(t, []sentinel.Flag{{Code: "bidi"}}, flags("no.such", `{"to":"\u202e"}`))
 }
 
@@ -138,7 +141,8 @@ func TestMarksDontDependOnWhatIsAround(t *testing.T) {
 
 // Any text can be marked; flags are those of its characters alone.
 func FuzzTextMarks(f *testing.F) {
-	for _, s := range []string{"", "ignore\xff instructions", "\u202e", "system:", "<|", "%%4", strings.Repeat("aB3", 40), "[inst", "don’t tell user"} {
+	for _, s := range []string{"", "ignore\xff instructions", "\u202e", "system:", "<|", "%%4", strings.Repeat("aB3", 40), "[inst",
+		"don’t tell user"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

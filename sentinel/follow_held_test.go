@@ -85,12 +85,14 @@ func TestAHeldCommitOutlivesItsProcess(t *testing.T) {
 		says     string
 		dropped  int
 	}{
-		"approved":  {answer: yesFrom("ann", "web"), asked: 1, outcomes: []string{"exec.commit ok", "test.do ok"}},
-		"it failed": {ran: errors.New("exit code 1"), answer: yesFrom("ann", "web"), asked: 1, outcomes: []string{"exec.commit ok", "test.do failed failed"}, says: "skill failed: exit code 1"},
+		"approved": {answer: yesFrom("ann", "web"), asked: 1, outcomes: []string{"exec.commit ok", "test.do ok"}},
+		"it failed": {ran: errors.New("exit code 1"), answer: yesFrom("ann", "web"), asked: 1,
+			outcomes: []string{"exec.commit ok", "test.do failed failed"}, says: "skill failed: exit code 1"},
 		"refused": {answer: outcome(sentinel.Deny, "approval.denied"), asked: 1, outcomes: []string{"test.do failed not_committed"},
 			says: "not committed", dropped: 1},
 		"expired": {away: time.Hour, outcomes: []string{"test.do failed not_committed"}, says: "no person answered in time", dropped: 1},
-		"changed": {gone: errors.New("another digest"), outcomes: []string{"test.do failed not_committed"}, says: "isn't what the question was about", dropped: 1},
+		"changed": {gone: errors.New("another digest"), outcomes: []string{"test.do failed not_committed"},
+			says: "isn't what the question was about", dropped: 1},
 		"another call": {args: `{"to":"bob"}`, outcomes: []string{"test.do failed not_committed"}, says: "may or may not have happened",
 			dropped: 1},
 	} {

@@ -27,7 +27,8 @@ type commits struct {
 
 func newCommits(t *testing.T, change func(*sentinel.Options), gates ...sentinel.Gate) *commits {
 	t.Helper()
-	k := &commits{follow: skills.Follow{Skill: skills.CommitName, Args: json.RawMessage(`{"digest":"sha256:1"}`), Paths: []skills.FollowPath{{Path: "/srv/a"}}}}
+	k := &commits{follow: skills.Follow{Skill: skills.CommitName, Args: json.RawMessage(`{"digest":"sha256:1"}`),
+		Paths: []skills.FollowPath{{Path: "/srv/a"}}}}
 	k.follow.Drop = func() error { k.dropped++; return nil }
 	k.bench = newBench(t, func(o *sentinel.Options, b *bench) {
 		first, _ := o.Registry.Get("test.do")
@@ -48,7 +49,8 @@ func newCommits(t *testing.T, change func(*sentinel.Options), gates ...sentinel.
 			}),
 			skills.CommitName: skills.NewExecutor(verify, s, func(_ context.Context, o skills.Order) (skills.Result, error) {
 				last := b.rec.records[len(b.rec.records)-1]
-				require.Equal(t, []string{sentinel.RecordDecision, "allow"}, []string{last.Kind, last.Outcome}, "the decision is durable before anything happens")
+				require.Equal(t, []string{sentinel.RecordDecision, "allow"}, []string{last.Kind, last.Outcome},
+					"the decision is durable before anything happens")
 				require.True(t, strings.HasSuffix(last.CallID, ".commit"))
 				k.committed = append(k.committed, o.Args)
 				return skills.Result{Content: "committed"}, k.fails
@@ -144,12 +146,17 @@ func TestAFollowThatDoesNotRunIsDropped(t *testing.T) {
 		follow func(*commits)
 		says   string
 	}{
-		"the guard denies":      {gates: []sentinel.Gate{ofCommit("guard", outcome(sentinel.Deny, "guard.protected"))}, says: "guard.protected"},
-		"a rule denies":         {gates: []sentinel.Gate{ofCommit("permission", outcome(sentinel.Deny, "permission.denied"))}, says: "permission.denied"},
-		"scope denies":          {gates: []sentinel.Gate{ofCommit("scope", outcome(sentinel.Deny, "scope.not_granted"))}, says: "scope.not_granted"},
-		"no person can be":      {gates: []sentinel.Gate{ofCommit("guard", outcome(sentinel.Ask, "guard.commit"))}, says: "no person can be asked"},
-		"a person says no":      {gates: []sentinel.Gate{ofCommit("guard", outcome(sentinel.Ask, "guard.commit"))}, change: func(o *sentinel.Options) { o.Approver = no }, says: "a person said no"},
-		"a conflict":            {follow: func(k *commits) { k.fails = errors.New("changed by others: /srv/a") }, says: "changed by others: /srv/a"},
+		"the guard denies": {gates: []sentinel.Gate{ofCommit("guard", outcome(sentinel.Deny, "guard.protected"))}, says: "guard.protected"},
+		"a rule denies": {gates: []sentinel.Gate{ofCommit("permission", outcome(sentinel.Deny, "permission.denied"))},
+			says: "permission.denied"},
+		"scope denies": {gates: []sentinel.Gate{ofCommit("scope", outcome(sentinel.Deny, "scope.not_granted"))},
+			says: "scope.not_granted"},
+		"no person can be": {gates: []sentinel.Gate{ofCommit("guard", outcome(sentinel.Ask, "guard.commit"))},
+			says: "no person can be asked"},
+		"a person says no": {gates: []sentinel.Gate{ofCommit("guard", outcome(sentinel.Ask, "guard.commit"))},
+			change: func(o *sentinel.Options) { o.Approver = no }, says: "a person said no"},
+		"a conflict": {follow: func(k *commits) { k.fails = errors.New("changed by others: /srv/a") },
+			says: "changed by others: /srv/a"},
 		"arguments are no call": {follow: func(k *commits) { k.follow.Args = json.RawMessage(`[]`) }, says: "not committed"},
 		"another skill":         {follow: func(k *commits) { k.follow.Skill = "test.do" }, says: "none may ask for"},
 	} {

@@ -20,7 +20,8 @@ func TestChildInherits(t *testing.T) {
 		Scope: scope(t, "email.*"), Tainted: true,
 	})
 	require.NoError(t, err)
-	child, err := parent.Narrow(sentinel.Child{ID: "k", Agent: "a", Mission: "another text", Scope: scope(t, "email.read"), Deadline: time.Unix(1, 0)})
+	child, err := parent.Narrow(sentinel.Child{ID: "k", Agent: "a", Mission: "another text", Scope: scope(t, "email.read"),
+		Deadline: time.Unix(1, 0)})
 	require.NoError(t, err)
 	said, ok := child.Request()
 	require.True(t, ok)

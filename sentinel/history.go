@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
-	"slices"
-
+	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -69,7 +69,7 @@ func (p *Checkpoint) redoFollow(ctx context.Context, f followPast) (FollowLeft, 
 		return FollowUnknown, errors.Join(ErrNotRecorded, err)
 	}
 	again := *f.decided // the same decision: it is on record that it starts once more
-	again.ID, again.At, again.Values, again.Spend, again.SpendExpires = newID(), p.now(), f.kept, w.ID(), w.Expires()
+	again.ID, again.At, again.Values, again.Spend, again.SpendExpires = ids.New(), p.now(), f.kept, w.ID(), w.Expires()
 	if err := p.writeRecord(ctx, again); err != nil {
 		return FollowUnknown, err
 	}
@@ -141,7 +141,7 @@ func (p *Checkpoint) endFirst(ctx context.Context, f followPast, failed error) e
 // endOf is the outcome record of a decision that was read back.
 func endOf(decision Record, b outcomeBody, values []Value, at time.Time) Record {
 	return Record{
-		Kind: RecordOutcome, ID: newID(), At: at, CallID: decision.CallID, DecisionID: decision.DecisionID,
+		Kind: RecordOutcome, ID: ids.New(), At: at, CallID: decision.CallID, DecisionID: decision.DecisionID,
 		Conversation: decision.Conversation, User: decision.User, Agent: decision.Agent, Skill: decision.Skill,
 		Outcome: b.Status, Code: b.Code, Body: encodeJSON(b), Values: values,
 	}
@@ -248,7 +248,7 @@ func listOpenQuestions(list []Record) (out []Record) {
 func (p *Checkpoint) endQuestion(ctx context.Context, held Record, code, reason string) error {
 	v := markApproval(Refuse(code, reason))
 	r := held
-	r.Kind, r.ID, r.At, r.Outcome, r.Gate, r.Code = RecordDecision, newID(), p.now(), Deny.String(), GateApproval, code
+	r.Kind, r.ID, r.At, r.Outcome, r.Gate, r.Code = RecordDecision, ids.New(), p.now(), Deny.String(), GateApproval, code
 	r.Body = denyBody(held.Body, v)
 	d := Decision{ID: held.DecisionID, Outcome: Deny, BlockedBy: GateApproval, Code: code, Reason: reason}
 	r.Values = []Value{{valueRefusal, encodeJSON(newRefusal(d))}}

@@ -147,11 +147,14 @@ func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
 	return nil
 }
 
-// readmit calls Options.Readmit. One that panics has given no place back.
+// readmit calls Options.Readmit, and lists the call as one that waits for places. A
+// Readmit that panics has given no place back.
 func (i *invocation) readmit(ctx context.Context) (err error) {
 	if i.p.o.Readmit == nil {
 		return nil
 	}
+	entry := i.p.inFlight.addCall(i.call, PhasePlaces, i.p.now())
+	defer entry.removeCall()
 	defer func() {
 		if recover() != nil {
 			i.p.logger().Error("a call that was approved could not be readmitted: the hook panicked", "call", i.call.Proposed().ID())

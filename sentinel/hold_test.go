@@ -57,14 +57,15 @@ func TestOnlyAnAnswerEndsAHeldCall(t *testing.T) {
 		leaves   error // the cause that the caller's context ends with, an hour before the expiry
 		asks     int   // so often at least is a person asked; at least once
 	}{
-		"the approver fails":                 {approver: answers(sentinel.Verdict{}, errors.New("no line")), leaves: context.Canceled, asks: 120},
-		"the approver breaks":                {approver: breaks, leaves: context.Canceled, asks: 120},
-		"the approver says nothing":          {approver: answers(sentinel.Verdict{}, nil), leaves: context.Canceled, asks: 120},
-		"the approver asks back":             {approver: answers(outcome(sentinel.Ask, "x"), nil), leaves: context.Canceled, asks: 120},
-		"the approver puts it off":           {approver: answers(outcome(sentinel.Defer, "x"), nil), leaves: context.Canceled, asks: 120},
-		"the caller leaves":                  {approver: waits, leaves: context.Canceled},
-		"the process ends":                   {approver: waits, leaves: errors.New("shutdown")},
-		"no place is found after a yes":      {approver: yes, readmit: func(context.Context, sentinel.Call) error { return errors.New("closing") }},
+		"the approver fails":        {approver: answers(sentinel.Verdict{}, errors.New("no line")), leaves: context.Canceled, asks: 120},
+		"the approver breaks":       {approver: breaks, leaves: context.Canceled, asks: 120},
+		"the approver says nothing": {approver: answers(sentinel.Verdict{}, nil), leaves: context.Canceled, asks: 120},
+		"the approver asks back":    {approver: answers(outcome(sentinel.Ask, "x"), nil), leaves: context.Canceled, asks: 120},
+		"the approver puts it off":  {approver: answers(outcome(sentinel.Defer, "x"), nil), leaves: context.Canceled, asks: 120},
+		"the caller leaves":         {approver: waits, leaves: context.Canceled},
+		"the process ends":          {approver: waits, leaves: errors.New("shutdown")},
+		"no place is found after a yes": {approver: yes,
+			readmit: func(context.Context, sentinel.Call) error { return errors.New("closing") }},
 		"the way back breaks after a yes":    {approver: yes, readmit: func(context.Context, sentinel.Call) error { panic("x") }},
 		"the caller leaves while readmitted": {approver: yes, readmit: endsWith(nil), leaves: context.Canceled},
 	} {
@@ -238,10 +239,13 @@ func TestHeldOverRestarts(t *testing.T) {
 		asked   int // processes that asked, the first two included
 		records []string
 	}{
-		"answered after it":        {10 * time.Minute, false, yesFrom("ann", "web"), "", 3, []string{"held", "held", "held", "decision", "outcome"}},
-		"refused after it":         {10 * time.Minute, false, outcome(sentinel.Deny, "approval.denied"), skills.KindAskDenied, 3, []string{"held", "held", "held", "decision"}},
-		"expired meanwhile":        {time.Hour, false, yesFrom("ann", "web"), skills.KindAskExpired, 2, []string{"held", "held", "decision"}},
-		"held by an older version": {10 * time.Minute, true, yesFrom("ann", "web"), "", 3, []string{"held", "held", "held", "decision", "outcome"}},
+		"answered after it": {10 * time.Minute, false, yesFrom("ann", "web"), "", 3,
+			[]string{"held", "held", "held", "decision", "outcome"}},
+		"refused after it": {10 * time.Minute, false, outcome(sentinel.Deny, "approval.denied"), skills.KindAskDenied, 3,
+			[]string{"held", "held", "held", "decision"}},
+		"expired meanwhile": {time.Hour, false, yesFrom("ann", "web"), skills.KindAskExpired, 2, []string{"held", "held", "decision"}},
+		"held by an older version": {10 * time.Minute, true, yesFrom("ann", "web"), "", 3,
+			[]string{"held", "held", "held", "decision", "outcome"}},
 		"expired, by an older one": {time.Hour, true, yesFrom("ann", "web"), skills.KindAskExpired, 2, []string{"held", "held", "decision"}},
 	} {
 		t.Run(name, func(t *testing.T) {

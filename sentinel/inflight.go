@@ -11,11 +11,12 @@ import (
 // The phases of a call in flight.
 const (
 	PhaseApproval = "awaiting_approval" // for a person
+	PhasePlaces   = "awaiting_places"   // a person said yes; its turn and agent wait for their places
 	PhaseQueued   = "queued"            // allowed; others of its skill come first
 	PhaseRunning  = "running"
 )
 
-// InFlight is a call that waits for a person, waits for its skill, or runs.
+// InFlight is a call that waits for a person, for its places or for its skill, or runs.
 // Only one that runs has an effect whatever is paused from now on.
 type InFlight struct {
 	CallID       string `json:"call"`

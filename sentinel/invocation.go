@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
@@ -78,7 +79,7 @@ func (d *Desk) newInvocation(ctx context.Context, skill string, args json.RawMes
 	d.next++
 	d.mu.Unlock()
 	if !i.restartable {
-		i.proposal.ID = newID()
+		i.proposal.ID = ids.New()
 		return i, nil
 	}
 	i.proposal.ID = CallID(i.proposal.Grant.ID(), i.number)
@@ -133,11 +134,11 @@ func (i *invocation) parse(ctx context.Context) (err error) {
 }
 
 // judge lets rules rewrite the call and asks the rule gates about the result, all of
-// them so that a reviewer sees every reason.
+// them so that the review and a person see every reason.
 func (i *invocation) judge(ctx context.Context) error {
 	p, start := i.p, i.p.now()
 	c, failed := p.Rewrite(ctx, i.call)
-	d := Decision{ID: newID(), CallID: c.ID(), Digest: c.Digest(), At: start, Verdicts: make([]Verdict, 0, 8)}
+	d := Decision{ID: ids.New(), CallID: c.ID(), Digest: c.Digest(), At: start, Verdicts: make([]Verdict, 0, 8)}
 	if m, ok := c.Modified(); ok {
 		d.Modified = &m
 	}

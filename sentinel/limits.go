@@ -15,32 +15,15 @@ import (
 // of a Limiter denies.
 var ErrLimitsAway = errors.New("limits store unreachable")
 
-// AwayOutward is the row of an AwayTable for calls that reach others.
-const AwayOutward = "outward"
-
-// AwayTable says what becomes of calls while the limits store is unreachable: for
-// each effect, and for AwayOutward. The most restrictive of a call's rows counts,
-// and a row that is missing denies: the nil table denies everything.
-type AwayTable map[string]Outcome
-
 // DefaultLimitsAway returns the outcomes that a configuration without any has:
 // reads and inward creations go ahead, marked as degraded; the rest is denied.
-func DefaultLimitsAway() AwayTable {
-	t := AwayTable{AwayOutward: Deny}
-	for _, e := range skills.Effects() {
-		t[string(e)] = Deny
+func DefaultLimitsAway() OutageTable {
+	t := OutageTable{}
+	for _, row := range OutageRows() {
+		t[row] = Deny
 	}
 	t[string(skills.Read)], t[string(skills.Create)] = Allow, Allow
 	return t
-}
-
-// outcomeOf returns the outcome for a call, and the row that it is from.
-func (t AwayTable) outcomeOf(c Call) (Outcome, string) {
-	o, row := min(t[string(c.Effect())], Allow), string(c.Effect())
-	if c.Outward() && t[AwayOutward] < o {
-		return t[AwayOutward], AwayOutward
-	}
-	return o, row
 }
 
 // These are the codes of the limits while their store is unreachable.
@@ -65,7 +48,7 @@ func (p *Checkpoint) resolveUnreachableLimits(ctx context.Context, c Call, v Ver
 	if v.State != Failed || v.Code != CodeLimitsAway {
 		return v
 	}
-	o, row := p.o.LimitsAway.outcomeOf(c)
+	o, row := p.o.LimitsAway.OutcomeFor(c)
 	if c.Skill() == nil {
 		row = "unknown skill"
 	}

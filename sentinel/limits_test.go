@@ -16,7 +16,7 @@ import (
 )
 
 // away makes the bench's limiter one that can't be asked, under a table.
-func away(table sentinel.AwayTable) func(*sentinel.Options, *bench) {
+func away(table sentinel.OutageTable) func(*sentinel.Options, *bench) {
 	return func(o *sentinel.Options, b *bench) {
 		b.lim.verdict, b.lim.err = sentinel.Verdict{}, fmt.Errorf("reserve a slot: %w", sentinel.ErrLimitsAway)
 		o.LimitsAway = table
@@ -26,7 +26,8 @@ func away(table sentinel.AwayTable) func(*sentinel.Options, *bench) {
 func ofEffect(e skills.Effect, reaches skills.Reach) skills.Spec {
 	return skills.Spec{
 		Name: "test.do", Effect: e, Reaches: reaches,
-		Parameters: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string","x-target":true},"url":{"type":"string","x-url":true}}}`),
+		Parameters: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string","x-target":true},"url":{"type":"string",` +
+			`"x-url":true}}}`),
 	}
 }
 
@@ -85,18 +86,18 @@ func TestLimitsAwayByEffect(t *testing.T) {
 func TestLimitsAwayTable(t *testing.T) {
 	read := ofEffect(skills.Read, skills.Self)
 	for _, tc := range []struct {
-		table sentinel.AwayTable
+		table sentinel.OutageTable
 		args  string
 		kind  string
 	}{
 		{nil, `{}`, skills.KindDeny},
-		{sentinel.AwayTable{"create": sentinel.Allow, "outward": sentinel.Allow}, `{}`, skills.KindDeny},
-		{sentinel.AwayTable{"read": sentinel.Allow}, `{}`, ""},
-		{sentinel.AwayTable{"read": sentinel.Allow}, `{"url":"https://evil.example"}`, skills.KindDeny},
-		{sentinel.AwayTable{"read": sentinel.Allow, "outward": sentinel.Allow}, `{"url":"https://evil.example"}`, ""},
-		{sentinel.AwayTable{"read": sentinel.Defer, "outward": sentinel.Allow}, `{"url":"https://evil.example"}`, skills.KindDefer},
-		{sentinel.AwayTable{"read": sentinel.Ask}, `{}`, skills.KindAskDenied},
-		{sentinel.AwayTable{"read": 200}, `{}`, ""}, // no outcome is wider than allow
+		{sentinel.OutageTable{"create": sentinel.Allow, "outward": sentinel.Allow}, `{}`, skills.KindDeny},
+		{sentinel.OutageTable{"read": sentinel.Allow}, `{}`, ""},
+		{sentinel.OutageTable{"read": sentinel.Allow}, `{"url":"https://evil.example"}`, skills.KindDeny},
+		{sentinel.OutageTable{"read": sentinel.Allow, "outward": sentinel.Allow}, `{"url":"https://evil.example"}`, ""},
+		{sentinel.OutageTable{"read": sentinel.Defer, "outward": sentinel.Allow}, `{"url":"https://evil.example"}`, skills.KindDefer},
+		{sentinel.OutageTable{"read": sentinel.Ask}, `{}`, skills.KindAskDenied},
+		{sentinel.OutageTable{"read": 200}, `{}`, ""}, // no outcome is wider than allow
 	} {
 		b := newBenchFor(t, read, away(tc.table))
 		_, err := b.Desk(grant(t)).Invoke(t.Context(), "test.do", json.RawMessage(tc.args))
@@ -115,7 +116,7 @@ func TestLimitsAwayTable(t *testing.T) {
 func TestLimitsAwayAsks(t *testing.T) {
 	asked := 0
 	b := newBenchFor(t, ofEffect(skills.Modify, skills.Self), func(o *sentinel.Options, b *bench) {
-		away(sentinel.AwayTable{"modify": sentinel.Ask})(o, b)
+		away(sentinel.OutageTable{"modify": sentinel.Ask})(o, b)
 		o.Approver = approver(func(_ context.Context, _ sentinel.Call, d sentinel.Decision) (sentinel.Verdict, error) {
 			asked++
 			require.Equal(t, sentinel.CodeLimitsAway, d.Code)
@@ -132,7 +133,7 @@ func TestLimitsAwayAsks(t *testing.T) {
 // stays denied, a malformed proposal is told what is wrong with it, and any
 // other error of the limiter denies whatever the table says.
 func TestLimitsAwayLiftsNothing(t *testing.T) {
-	all := sentinel.AwayTable{
+	all := sentinel.OutageTable{
 		"read": sentinel.Allow, "create": sentinel.Allow, "modify": sentinel.Allow,
 		"irreversible": sentinel.Allow, "costs_money": sentinel.Allow, "outward": sentinel.Allow, "": sentinel.Deny,
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
+	"github.com/vedette-dev/vedette/internal/ids"
 )
 
 // The codes of a call that could not be rewritten. They stand in the verdict
@@ -146,7 +146,7 @@ func (p *Checkpoint) newRewrittenCall(c Call, r Rewrite) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	next.id = uuid.NewSHA1(uuid.NameSpaceOID, []byte(c.id+"\n"+next.digest)).String()
+	next.id = ids.Derive(ids.Common, c.id+"\n"+next.digest)
 	next.parent, next.rewroteBy = &c, slices.Clone(r.Rules)
 	for _, name := range next.skill.DeclaredArgs() {
 		was, had := c.parsed[name]

@@ -53,7 +53,8 @@ func TestARewrittenCallIsWhatIsJudgedAndWhatRuns(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{`{"to":"CANARY-new"}`}, judged)
 	require.Equal(t, []string{`{"to":"CANARY-new"}`}, b.runs())
-	require.Equal(t, "The operator's rules changed this call before it was judged (key, to; by fixed). What counts is the changed call.", res.Note)
+	require.Equal(t, "The operator's rules changed this call before it was judged (key, to; by fixed). What counts is the changed call.",
+		res.Note)
 	require.Equal(t, 1, b.lim.reserved)
 	require.Equal(t, `{"to":"CANARY-new"}`, desk.Trace().Step(0).Args)
 

@@ -90,6 +90,39 @@ func TestPauseCatchesAllowedCalls(t *testing.T) {
 	})
 }
 
+// A call that a person has approved is listed as one that waits for its places, until it
+// has them.
+func TestWaitForPlacesIsAPhase(t *testing.T) {
+	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	var asked, readmitted, running []sentinel.InFlight
+	var b *bench
+	b = newBench(t, func(o *sentinel.Options, _ *bench) {
+		o.Now = func() time.Time { return at }
+		o.Approver = approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
+			asked = b.InFlight()
+			at = at.Add(time.Minute)
+			return yesFrom("ann", "web"), nil
+		})
+		o.Readmit = func(context.Context, sentinel.Call) error {
+			readmitted = b.InFlight()
+			at = at.Add(time.Minute)
+			return nil
+		}
+	}, askingJudge())
+	b.run = func() (skills.Result, error) { running = b.InFlight(); return skills.Result{}, nil }
+	_, err := b.Desk(grant(t)).Invoke(t.Context(), "test.do", json.RawMessage(`{}`))
+	require.NoError(t, err)
+	require.Len(t, asked, 1)
+	require.Equal(t, sentinel.PhaseApproval, asked[0].Phase)
+	require.Len(t, readmitted, 1, "it is in flight while it waits for its places")
+	require.Equal(t, "awaiting_places", readmitted[0].Phase)
+	require.Equal(t, asked[0].CallID, readmitted[0].CallID)
+	require.Equal(t, time.Minute, readmitted[0].Since.Sub(asked[0].Since), "since the yes")
+	require.Len(t, running, 1)
+	require.Equal(t, sentinel.PhaseRunning, running[0].Phase)
+	require.Empty(t, b.InFlight())
+}
+
 // What runs is listed while it runs, and no longer.
 func TestInFlight(t *testing.T) {
 	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)

@@ -81,7 +81,8 @@ func TestAheadShowsWhatWillBeAsked(t *testing.T) {
 	for output, taints := range map[skills.Trust]bool{skills.Untrusted: true, skills.Trusted: false} {
 		t.Run(string(output), func(t *testing.T) {
 			s := newSeer()
-			b := newBenchFor(t, does(output), nil, s, says(sentinel.GateJudge, sentinel.Verdict{State: sentinel.Judged, Outcome: sentinel.Allow, Score: 61, HasScore: true}))
+			b := newBenchFor(t, does(output), nil, s,
+				says(sentinel.GateJudge, sentinel.Verdict{State: sentinel.Judged, Outcome: sentinel.Allow, Score: 61, HasScore: true}))
 			d := b.Desk(grant(t))
 			d.Prejudge(t.Context(), proposals("1", "2", "3"))
 			told := s.toldOf()
@@ -95,7 +96,8 @@ func TestAheadShowsWhatWillBeAsked(t *testing.T) {
 				require.Equal(t, i+1, c.Trace().Len())
 				for j := range i + 1 {
 					st := c.Trace().Step(j)
-					require.Equal(t, []any{"test.do", fmt.Sprintf(`{"to":"%d"}`, j+1), "", output, skills.Modify}, []any{st.Skill, st.Args, st.Result, st.Trust, st.Effect})
+					require.Equal(t, []any{"test.do", fmt.Sprintf(`{"to":"%d"}`, j+1), "", output, skills.Modify},
+						[]any{st.Skill, st.Args, st.Result, st.Trust, st.Effect})
 				}
 				f, ok := c.Findings()
 				require.True(t, ok)
@@ -126,10 +128,12 @@ func TestAheadLeavesOutWhatWontBeAsked(t *testing.T) {
 		"denied":       {[]sentinel.Gate{about(sentinel.GateGuard, "2", refused)}, proposals("2")[0], false, 1},
 		"deferred":     {[]sentinel.Gate{about(sentinel.GateGuard, "2", deferred)}, proposals("2")[0], false, 0},
 		"wrong schema": {[]sentinel.Gate{about(sentinel.GateSchema, "2", outcome(sentinel.Deny, "schema.no"))}, proposals("2")[0], false, 0},
-		"asked about":  {[]sentinel.Gate{about(sentinel.GatePermission, "2", outcome(sentinel.Ask, "permission.ask"))}, proposals("2")[0], true, 0},
-		"skipped":      {[]sentinel.Gate{about(sentinel.GateJudge, "2", sentinel.Verdict{State: sentinel.Skipped})}, proposals("2")[0], true, 0},
-		"said aside":   {[]sentinel.Gate{about(sentinel.GateJudge, "2", sentinel.Verdict{State: sentinel.Shadow, Outcome: sentinel.Deny})}, proposals("2")[0], false, 0},
-		"no call":      {nil, skills.Proposed{Skill: "test.do", Args: json.RawMessage(`{"to":"2","to":"3"}`)}, false, 0},
+		"asked about": {[]sentinel.Gate{about(sentinel.GatePermission, "2", outcome(sentinel.Ask, "permission.ask"))}, proposals("2")[0], true,
+			0},
+		"skipped": {[]sentinel.Gate{about(sentinel.GateJudge, "2", sentinel.Verdict{State: sentinel.Skipped})}, proposals("2")[0], true, 0},
+		"said aside": {[]sentinel.Gate{about(sentinel.GateJudge, "2", sentinel.Verdict{State: sentinel.Shadow, Outcome: sentinel.Deny})},
+			proposals("2")[0], false, 0},
+		"no call": {nil, skills.Proposed{Skill: "test.do", Args: json.RawMessage(`{"to":"2","to":"3"}`)}, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSeer()
@@ -162,11 +166,14 @@ func TestAheadOfNothing(t *testing.T) {
 	d.Prejudge(t.Context(), proposals("1"))
 	new(sentinel.Desk).Prejudge(t.Context(), proposals("1", "2"))
 	var log bytes.Buffer
-	newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) }).Desk(grant(t)).Prejudge(t.Context(), proposals("1", "2"))
+	newBenchFor(t, does(skills.Trusted),
+		func(o *sentinel.Options, _ *bench) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) }).Desk(grant(t)).Prejudge(t.Context(),
+		proposals("1", "2"))
 	require.Empty(t, log.String())
 	sw := &pauser{}
 	sw.set("user")
-	newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) { o.Pauser = sw }, s).Desk(grant(t)).Prejudge(t.Context(), proposals("1", "2"))
+	newBenchFor(t, does(skills.Trusted), func(o *sentinel.Options, _ *bench) { o.Pauser = sw }, s).Desk(grant(t)).Prejudge(t.Context(),
+		proposals("1", "2"))
 	require.Empty(t, s.toldOf())
 	d.Prejudge(t.Context(), proposals("1", "2"))
 	require.Len(t, s.toldOf(), 1)

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/internal/plainjson"
-
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -151,7 +151,7 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 		Started: kind == RecordDecision && d.Outcome == Allow, Gates: recordVerdicts(d.Verdicts), Flags: c.Flags(),
 	}
 	r := Record{
-		Kind: kind, ID: newID(), At: d.At, CallID: c.Proposed().ID(), DecisionID: d.ID, Conversation: g.Conversation(),
+		Kind: kind, ID: ids.New(), At: d.At, CallID: c.Proposed().ID(), DecisionID: d.ID, Conversation: g.Conversation(),
 		User: g.User(), Agent: g.Agent(), Outcome: d.Outcome.String(), Gate: d.BlockedBy, Code: d.Code,
 	}
 	if first, ok := c.Follows(); ok {
@@ -266,7 +266,7 @@ func refusedRecord(g Grant, d Decision, argBytes, suppressed int) Record {
 		ArgBytes: argBytes, Suppressed: suppressed, Gates: recordVerdicts(d.Verdicts),
 	})
 	return Record{
-		Kind: RecordRefused, ID: newID(), At: d.At, CallID: d.CallID, DecisionID: d.ID, Conversation: g.Conversation(),
+		Kind: RecordRefused, ID: ids.New(), At: d.At, CallID: d.CallID, DecisionID: d.ID, Conversation: g.Conversation(),
 		User: g.User(), Agent: g.Agent(), Outcome: d.Outcome.String(), Gate: d.BlockedBy, Code: d.Code, Body: b,
 	}
 }
@@ -302,7 +302,7 @@ func outcomeRecord(c Call, d Decision, b outcomeBody, values []Value, at time.Ti
 	b.V, b.DecisionID, b.CallID = 1, d.ID, c.ID()
 	raw := encodeJSON(b)
 	return Record{
-		Kind: RecordOutcome, ID: newID(), At: at, CallID: c.Proposed().ID(), DecisionID: d.ID, Conversation: g.Conversation(),
+		Kind: RecordOutcome, ID: ids.New(), At: at, CallID: c.Proposed().ID(), DecisionID: d.ID, Conversation: g.Conversation(),
 		User: g.User(), Agent: g.Agent(), Skill: c.Name(), Outcome: b.Status, Code: b.Code, Body: raw, Values: values,
 	}
 }
@@ -331,10 +331,8 @@ type recordedModified struct {
 // have them. No schema says what in them is secret; the skill may be one of the
 // grant's, spelt wrong, so if any of those has secrets they are hidden whole.
 func (m recordMaker) unknownArgs(c Call) []byte {
-	for _, n := range m.registry.InScope(c.Grant().Scope()) {
-		if s, ok := m.registry.Get(n); ok && s.Secretive() {
-			return []byte(skills.HiddenArgs)
-		}
+	if m.registry.TakesSecrets(c.Grant().Scope()) {
+		return []byte(skills.HiddenArgs)
 	}
 	return []byte(c.Args())
 }

@@ -83,7 +83,8 @@ func TestEgressIsRecorded(t *testing.T) {
 	for status, failed := range map[string]error{sentinel.StatusOK: nil, sentinel.StatusFailed: errors.New("exit code 1")} {
 		b := newBench(t, nil)
 		b.run = func() (skills.Result, error) {
-			return skills.Result{Egress: &skills.Egress{Connections: 2, Refused: 1, BytesOut: 30, BytesIn: 4, Details: json.RawMessage(`[{"host":"CANARY"}]`)}}, failed
+			return skills.Result{Egress: &skills.Egress{Connections: 2, Refused: 1, BytesOut: 30, BytesIn: 4,
+				Details: json.RawMessage(`[{"host":"CANARY"}]`)}}, failed
 		}
 		_, err := b.Desk(grant(t)).Invoke(t.Context(), "test.do", nil)
 		require.Equal(t, failed != nil, err != nil)
@@ -104,8 +105,9 @@ func TestMalformedSecretsAreNotKept(t *testing.T) {
 		change func(*sentinel.Options, *bench)
 		gates  []sentinel.Gate
 	}{
-		"stopped by its schema":   {nil, []sentinel.Gate{bad}},
-		"beyond the limits":       {func(_ *sentinel.Options, b *bench) { b.lim.verdict = outcome(sentinel.Deny, "limits.agent_calls") }, []sentinel.Gate{bad}},
+		"stopped by its schema": {nil, []sentinel.Gate{bad}},
+		"beyond the limits": {func(_ *sentinel.Options, b *bench) { b.lim.verdict = outcome(sentinel.Deny, "limits.agent_calls") },
+			[]sentinel.Gate{bad}},
 		"with the limits away":    {func(_ *sentinel.Options, b *bench) { b.lim.err = errors.New("away") }, []sentinel.Gate{bad}},
 		"with full values":        {func(o *sentinel.Options, _ *bench) { o.Values = sentinel.ValuesFull }, []sentinel.Gate{bad}},
 		"with keyed digests":      {func(o *sentinel.Options, _ *bench) { o.Values = sentinel.ValuesHMAC }, []sentinel.Gate{bad}},

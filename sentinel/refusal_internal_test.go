@@ -20,14 +20,15 @@ func TestRefusalsSayWhetherTheyAreRetryable(t *testing.T) {
 		kind       string
 		want       bool
 	}{
-		"a gate":                {gate: GateGuard, code: "guard.irrecoverable", kind: skills.KindDeny},
-		"no judgement":          {gate: GateReview, code: "review.unavailable", kind: skills.KindDeny, want: true},
-		"a rejection":           {gate: GateReview, code: "review.rejected", kind: skills.KindDeny},
-		"a person's no":         {gate: GateApproval, code: "approval.denied", kind: skills.KindAskDenied},
-		"nobody to ask":         {gate: GateApproval, code: "approval.nobody", kind: skills.KindAskDenied},
-		"changed since":         {gate: GateApproval, code: "approval.changed", kind: skills.KindAskDenied, want: true},
-		"no answer in time":     {gate: GateApproval, code: "approval.expired", kind: skills.KindAskExpired},
-		"not now":               {outcome: Defer, gate: GateReview, code: "review.unavailable", after: time.Second, kind: skills.KindDefer, want: true},
+		"a gate":            {gate: GateGuard, code: "guard.irrecoverable", kind: skills.KindDeny},
+		"no judgement":      {gate: GateReview, code: "review.unavailable", kind: skills.KindDeny, want: true},
+		"a rejection":       {gate: GateReview, code: "review.rejected", kind: skills.KindDeny},
+		"a person's no":     {gate: GateApproval, code: "approval.denied", kind: skills.KindAskDenied},
+		"nobody to ask":     {gate: GateApproval, code: "approval.nobody", kind: skills.KindAskDenied},
+		"changed since":     {gate: GateApproval, code: "approval.changed", kind: skills.KindAskDenied, want: true},
+		"no answer in time": {gate: GateApproval, code: "approval.expired", kind: skills.KindAskExpired},
+		"not now": {outcome: Defer, gate: GateReview, code: "review.unavailable", after: time.Second, kind: skills.KindDefer,
+			want: true},
 		"a turn's budget":       {gate: GateLimits, code: "limits.turn_calls", kind: skills.KindBudget},
 		"a window's budget":     {gate: GateLimits, code: "limits.conversation_calls", after: time.Minute, kind: skills.KindBudget, want: true},
 		"nobody counts":         {gate: GateLimits, code: CodeLimitsAway, kind: skills.KindDeny, want: true},

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/vedette-dev/vedette/internal/ids"
 )
 
 // The rate at which proposals that became no Call are recorded one by one, and
@@ -146,7 +148,7 @@ func suppressedRecord(s suppressed, at time.Time) Record {
 	d := Refused("", ce, at)
 	b := encodeJSON(refusedBody{V: 1, DecisionID: d.ID, Code: d.Code, Reason: d.Reason, Suppressed: s.n, Gates: recordVerdicts(d.Verdicts)})
 	return Record{
-		Kind: RecordRefused, ID: newID(), At: at, DecisionID: d.ID, Conversation: s.of.conversation, User: s.of.user,
+		Kind: RecordRefused, ID: ids.New(), At: at, DecisionID: d.ID, Conversation: s.of.conversation, User: s.of.user,
 		Outcome: d.Outcome.String(), Gate: d.BlockedBy, Code: d.Code, Body: b,
 	}
 }

@@ -62,7 +62,8 @@ func TestSuppressedByConversation(t *testing.T) {
 	propose("bob", "c1", 30)
 	propose("ann", "c2", 3)
 	require.Equal(t, 30, b.Suppressed("ann", "c1"))
-	require.Equal(t, map[string]int{"ann/c1": 20, "bob/c1": 20, "ann/c2": 3}, counted(t, b.rec.records), "nobody else's count is told with one's record")
+	require.Equal(t, map[string]int{"ann/c1": 20, "bob/c1": 20, "ann/c2": 3}, counted(t, b.rec.records),
+		"nobody else's count is told with one's record")
 	b.rec.fail = func(sentinel.Record) error { return errors.New("the store is away") }
 	require.ErrorIs(t, b.TellSuppressed(t.Context()), sentinel.ErrNotRecorded)
 	require.Equal(t, []int{30, 10}, []int{b.Suppressed("ann", "c1"), b.Suppressed("bob", "c1")}, "nothing is lost")

@@ -2,14 +2,14 @@ package sentinel
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/google/uuid"
 
-	"encoding/json"
-
+	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -19,7 +19,7 @@ var callSpace = uuid.MustParse("6a0f3c52-0f5e-5d0b-9c57-3e1c9b6f2d11")
 // CallID is the id of the call that the numbered desk under the grant of that
 // id proposes as its n-th, from 0.
 func CallID(grantID string, n int) string {
-	return uuid.NewSHA1(callSpace, []byte(grantID+"\n"+strconv.Itoa(n))).String()
+	return ids.Derive(callSpace, grantID+"\n"+strconv.Itoa(n))
 }
 
 // Resume puts a new numbered desk to where an earlier one under the same grant

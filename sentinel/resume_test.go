@@ -69,13 +69,14 @@ func TestAnotherCallAfterRestart(t *testing.T) {
 		runs        int    // in the second process
 		records     int    // that it adds
 	}{
-		"done, and the same":                    {first: ann, then: ann},
-		"done, the same, erased":                {first: ann, then: ann, erased: true},
-		"done, and another":                     {first: ann, then: bob, want: sentinel.FailInterrupted},
-		"done, another, erased":                 {first: ann, then: bob, erased: true, want: sentinel.FailInterrupted},
-		"done, and a broken one, erased":        {first: ann, then: broken, erased: true, want: sentinel.FailInterrupted},
-		"refused, and the same":                 {gates: []sentinel.Gate{deny}, first: ann, then: ann, want: "judge.below_threshold"},
-		"refused, the same, erased":             {gates: []sentinel.Gate{deny}, first: ann, then: ann, erased: true, want: "judge.below_threshold"},
+		"done, and the same":             {first: ann, then: ann},
+		"done, the same, erased":         {first: ann, then: ann, erased: true},
+		"done, and another":              {first: ann, then: bob, want: sentinel.FailInterrupted},
+		"done, another, erased":          {first: ann, then: bob, erased: true, want: sentinel.FailInterrupted},
+		"done, and a broken one, erased": {first: ann, then: broken, erased: true, want: sentinel.FailInterrupted},
+		"refused, and the same":          {gates: []sentinel.Gate{deny}, first: ann, then: ann, want: "judge.below_threshold"},
+		"refused, the same, erased": {gates: []sentinel.Gate{deny}, first: ann, then: ann, erased: true,
+			want: "judge.below_threshold"},
 		"refused, and another":                  {gates: []sentinel.Gate{deny}, first: ann, then: bob, runs: 1, records: 2},
 		"refused, another, erased":              {gates: []sentinel.Gate{deny}, first: ann, then: bob, erased: true, runs: 1, records: 2},
 		"no call, and the same":                 {first: broken, then: broken, want: sentinel.CodeNumber},

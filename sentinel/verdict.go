@@ -88,7 +88,7 @@ type Verdict struct {
 	// configuration and declared argument names alone: it is recorded.
 	Reason string
 	// Detail is free text (schema messages, a model's reason) that may hold
-	// values: it is sealed, and shown to the agent, approvers and reviewers.
+	// values: it is sealed, and shown to the agent, to the review and to the person who is asked.
 	Detail   string
 	Evidence []Evidence
 	// Doubt is what the judge can't tell; nil where it has none.

@@ -138,35 +138,6 @@ func guessMarks(name string, unmarked bool) Annotation {
 	return Target
 }
 
-// WithoutSecrets returns a copy of args in which every x-secret value is
-// replaced by the text "[secret]".
-func (s *Skill) WithoutSecrets(args map[string]any) map[string]any {
-	out, _ := hideSecrets(s.notes.root, args).(map[string]any)
-	return out
-}
-
-func hideSecrets(at view, v any) any {
-	if at.unionMarks().Has(Secret) {
-		return "[secret]"
-	}
-	switch v := v.(type) {
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for k, e := range v {
-			sub, _ := at.stepTo(k)
-			m[k] = hideSecrets(sub, e)
-		}
-		return m
-	case []any:
-		l := make([]any, len(v))
-		for i, e := range v {
-			l[i] = hideSecrets(at.itemAt(i), e)
-		}
-		return l
-	}
-	return v
-}
-
 // ArgMarks returns the annotations of a top-level argument, those of what may be in it
 // included. declared is false where the schema doesn't name it. In a skill without annotations
 // that is none at all: see Annotated.

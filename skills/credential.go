@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/vedette-dev/vedette/skills/internal/scrub"
+	"github.com/vedette-dev/vedette/internal/scrub"
 )
 
 // CredentialResolver is a program's own way to find what a user's call authenticates with. A

@@ -65,7 +65,7 @@ func (e *executor) runContained(ctx context.Context, o Order) (Result, error) {
 	if ctx.Err() != nil {
 		return Result{}, &Failure{Code: FailNotStarted, Err: ctx.Err()}
 	}
-	done := make(chan outcome, 1)
+	done := make(chan runResult, 1)
 	go e.runGuarded(ctx, o, done)
 	select {
 	case out := <-done:
@@ -84,24 +84,24 @@ func (e *executor) runContained(ctx context.Context, o Order) (Result, error) {
 // grace is how long a run whose time is up may take to say how it ended.
 const grace = 250 * time.Millisecond
 
-type outcome struct {
+type runResult struct {
 	res Result
 	err error
 }
 
 // runGuarded answers on done exactly once, also when the skill panics or ends its
 // goroutine with runtime.Goexit.
-func (e *executor) runGuarded(ctx context.Context, o Order, done chan<- outcome) {
-	out := outcome{err: e.classifyError(ctx, &Failure{Code: FailPanic, Err: errors.New("the skill ended its goroutine")})}
+func (e *executor) runGuarded(ctx context.Context, o Order, done chan<- runResult) {
+	out := runResult{err: e.classifyError(ctx, &Failure{Code: FailPanic, Err: errors.New("the skill ended its goroutine")})}
 	defer func() {
 		if r := recover(); r != nil {
-			out = outcome{err: e.classifyError(ctx, &Failure{Code: FailPanic, Err: &PanicError{Value: r, Stack: debug.Stack()}})}
+			out = runResult{err: e.classifyError(ctx, &Failure{Code: FailPanic, Err: &PanicError{Value: r, Stack: debug.Stack()}})}
 		}
 		done <- out
 	}()
 	ctx = context.WithValue(ctx, callerKey{}, o.Caller())
 	res, err := e.run(leak.Mark(ctx, o.CallID, o.Skill), o)
-	out = outcome{res, e.classifyError(ctx, err)} // here, where a panic of the error's own methods is caught
+	out = runResult{res, e.classifyError(ctx, err)} // here, where a panic of the error's own methods is caught
 }
 
 // MaxResult is the greatest size in bytes of a result's content; the rest is

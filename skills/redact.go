@@ -5,19 +5,27 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/vedette-dev/vedette/internal/plainjson"
-
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/vedette-dev/vedette/internal/plainjson"
+	"github.com/vedette-dev/vedette/internal/scrub"
 )
 
 // Hidden stands where a secret was.
-const Hidden = "[secret]"
+const Hidden = scrub.Mark
 
 // HiddenArgs stand in place of arguments whose secrets no schema marks.
 const HiddenArgs = `{"hidden":"` + Hidden + `"}`
 
 // Secretive reports whether the schema marks anything as x-secret.
 func (s *Skill) Secretive() bool { return s.notes.secret }
+
+// WithoutSecrets returns a copy of args in which every x-secret value is
+// replaced by the text "[secret]".
+func (s *Skill) WithoutSecrets(args map[string]any) map[string]any {
+	out, _ := new(secretHider).hideSecrets(s.notes.root, args, true).(map[string]any)
+	return out
+}
 
 // Redact returns arguments, as a model wrote them, the way others than the
 // skill may see them: in place of x-secret values, and of those that the schema
@@ -38,8 +46,9 @@ func (s *Skill) Redact(raw []byte) (shown []byte, hidden bool) {
 	if d.Decode(&args) != nil {
 		return []byte(HiddenArgs), true
 	}
-	out := redactValue(s.notes.root, args, true, &hidden)
-	if !hidden {
+	h := secretHider{unnamed: true}
+	out := h.hideSecrets(s.notes.root, args, true)
+	if !h.hidden {
 		return raw, false
 	}
 	b, err := plainjson.Marshal(out)
@@ -49,11 +58,18 @@ func (s *Skill) Redact(raw []byte) (shown []byte, hidden bool) {
 	return b, true
 }
 
-// redactValue hides the secrets of arguments that no schema has validated yet: a secret may
-// stand under a name that is spelt wrong.
-func redactValue(at view, v any, known bool, hidden *bool) any {
-	if !known || at.unionMarks().Has(Secret) {
-		*hidden = true
+// secretHider hides the secrets of arguments.
+type secretHider struct {
+	// unnamed hides too what the schema doesn't name. In arguments that no schema has
+	// validated, a secret may stand under a name that is spelt wrong.
+	unnamed bool
+	hidden  bool // something was
+}
+
+// hideSecrets returns a value without its secrets. named says that the schema names it.
+func (h *secretHider) hideSecrets(at view, v any, named bool) any {
+	if h.unnamed && !named || at.unionMarks().Has(Secret) {
+		h.hidden = true
 		return Hidden
 	}
 	switch v := v.(type) {
@@ -61,13 +77,13 @@ func redactValue(at view, v any, known bool, hidden *bool) any {
 		m := make(map[string]any, len(v))
 		for k, e := range v {
 			sub, _ := at.stepTo(k)
-			m[k] = redactValue(sub, e, len(sub) > 0, hidden)
+			m[k] = h.hideSecrets(sub, e, len(sub) > 0)
 		}
 		return m
 	case []any:
 		l := make([]any, len(v))
 		for i, e := range v {
-			l[i] = redactValue(at.itemAt(i), e, true, hidden)
+			l[i] = h.hideSecrets(at.itemAt(i), e, true)
 		}
 		return l
 	}

@@ -91,3 +91,25 @@ func decode(b []byte) (m map[string]any, err error) {
 	err = json.Unmarshal(b, &m)
 	return m, err
 }
+
+// A scope takes secrets where one of its skills does. Hiding by place leaves what the schema
+// doesn't name once it was validated.
+func TestWhichScopeTakesSecrets(t *testing.T) {
+	var list []*skills.Skill
+	for name, schema := range map[string]string{"vault.open": vaultSchema,
+		"note.add": `{"type":"object","properties":{"text":{"type":"string"}}}`} {
+		s, err := skills.Compile(skills.Spec{Name: name, Description: "d", Effect: skills.Create, Parameters: json.RawMessage(schema)})
+		require.NoError(t, err)
+		list = append(list, s)
+	}
+	reg, err := skills.NewRegistry(list...)
+	require.NoError(t, err)
+	for scope, want := range map[string]bool{"vault.*": true, "vault.open": true, "note.*": false, "other.*": false} {
+		s, err := skills.NewScope(scope)
+		require.NoError(t, err)
+		require.Equal(t, want, reg.TakesSecrets(s), scope)
+	}
+	require.False(t, reg.TakesSecrets(skills.Scope{}))
+	s, _ := reg.Get("vault.open")
+	require.Equal(t, map[string]any{"other": "o", "key": skills.Hidden}, s.WithoutSecrets(map[string]any{"other": "o", "key": "k"}))
+}

@@ -51,3 +51,12 @@ func (r *Registry) Len() int { return len(r.byName) }
 func (r *Registry) InScope(s Scope) []string {
 	return slices.DeleteFunc(r.Names(), func(n string) bool { return !s.Allows(n) || n == CommitName })
 }
+
+// TakesSecrets reports whether a skill that the scope allows has an x-secret argument. What
+// a model wrote for a skill that there isn't may then hold a secret: see HiddenArgs.
+func (r *Registry) TakesSecrets(s Scope) bool {
+	return slices.ContainsFunc(r.InScope(s), func(name string) bool {
+		skill, ok := r.Get(name)
+		return ok && skill.Secretive()
+	})
+}

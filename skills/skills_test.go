@@ -84,8 +84,10 @@ func TestUnknownKeywordsAreErrors(t *testing.T) {
 func TestInvalidSchemasHaveAPlace(t *testing.T) {
 	_, err := skills.Compile(skills.Spec{Name: "a.b", Effect: skills.Read, Parameters: json.RawMessage(
 		`{"type":"object","properties":{"a":{"type":"strin"},"b":{"anyOf":[{},{"minLength":"x"}]}},"required":"a"}`)})
-	require.ElementsMatch(t, []string{"parameters.properties.a.type", "parameters.properties.b.anyOf[1].minLength", "parameters.required"}, paths(err))
-	require.ErrorContains(t, err, "parameters.properties.a.type: is not a valid JSON Schema: got string, want array; value must be one of 'array', ")
+	require.ElementsMatch(t, []string{"parameters.properties.a.type", "parameters.properties.b.anyOf[1].minLength", "parameters.required"},
+		paths(err))
+	require.ErrorContains(t, err,
+		"parameters.properties.a.type: is not a valid JSON Schema: got string, want array; value must be one of 'array', ")
 }
 
 // Arguments that the schema doesn't name are refused unless it says otherwise. That holds

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -21,32 +20,11 @@ type Client struct {
 	now  func() time.Time
 }
 
-// defaultWarm is how many idle connections to one server NewHTTPClient keeps.
-const defaultWarm = 64
-
-// NewHTTPClient returns an HTTP client for models with a connection pool of its
-// own: bounded dialling, bounded response headers, connections kept warm for 90
-// seconds. Share one between clients, and call CloseIdleConnections at the end.
-func NewHTTPClient() *http.Client { return NewPool(defaultWarm) }
-
-// NewPool is NewHTTPClient with a number of connections to one server that stay
-// open between requests, at least 64. Give it the number of requests that are
-// under way at a time: with fewer, each wave of requests dials again.
-func NewPool(warm int) *http.Client {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
-		MaxIdleConnsPerHost: max(warm, defaultWarm), IdleConnTimeout: 90 * time.Second,
-		TLSHandshakeTimeout: 10 * time.Second, ExpectContinueTimeout: time.Second,
-		MaxResponseHeaderBytes: 64 << 10,
-	}}
-}
-
 // New checks a configuration and returns its client. Errors are PathErrors below
 // models.<name>, joined. Of hc only the transport is used: redirects, cookies and
 // hc's own timeout are left out. A nil hc means a pool of the client's own.
 func New(cfg Config, hc *http.Client) (*Client, error) {
-	if !validName(cfg.Name) {
+	if !isValidName(cfg.Name) {
 		return nil, &PathError{Path: "models", Msg: "a model's name is made of letters, digits, '_' and '-'"}
 	}
 	if err := cfg.validate("models." + cfg.Name); err != nil {
@@ -63,11 +41,11 @@ func New(cfg Config, hc *http.Client) (*Client, error) {
 	}}, nil
 }
 
-// Limited returns a client of the same model on the same connections that reads
-// no answers beyond a number of bytes, or c where Config.MaxResponse is no more
-// than that. It is for questions whose answers are short.
+// Limited returns a client of the same model and connections that reads no longer answers
+// than maxResponse bytes. It is for questions whose answers are short. Where
+// Config.MaxResponse is no more than that it returns c.
 func (c *Client) Limited(maxResponse int64) *Client {
-	if maxResponse < 1 || c.cfg.maxResponse() <= maxResponse {
+	if maxResponse < 1 || c.cfg.maxResponseOrDefault() <= maxResponse {
 		return c
 	}
 	l := *c
@@ -105,47 +83,47 @@ func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
 // Chat sends once: it never retries. Only a request that met a kept connection
 // which the server had closed is sent on another; no server has read it.
 func (c *Client) Chat(ctx context.Context, r Request) (resp Response, err error) {
-	// The library and this package handle other people's bytes; whatever they
-	// trip over must stay in this call.
+	// The library and this package handle other people's bytes. A panic over them must
+	// stay in this call.
 	defer func() {
 		if p := recover(); p != nil {
-			resp, err = Response{}, c.named(&Error{Kind: KindBadResponse, Code: CodePanic, msg: "the client failed on this answer"})
+			resp, err = Response{}, c.nameModel(&Error{Kind: KindBadResponse, Code: CodePanic, msg: "the client failed on this answer"})
 		}
 	}()
-	if e := c.check(r); e != nil {
-		return Response{}, c.named(e)
+	if e := c.checkRequest(r); e != nil {
+		return Response{}, c.nameModel(e)
 	}
 	if ctx.Err() != nil {
-		return Response{}, c.named(canceled(ctx))
+		return Response{}, c.nameModel(newCanceledError(ctx))
 	}
-	head, err := c.head(r)
+	head, err := c.buildHead(r)
 	if err != nil {
-		return Response{}, c.named(&Error{Kind: KindRequest, Code: CodeInvalidRequest, msg: "the request can't be written as JSON"})
+		return Response{}, c.nameModel(&Error{Kind: KindRequest, Code: CodeInvalidRequest, msg: "the request can't be written as JSON"})
 	}
-	callCtx, cancel := context.WithTimeout(ctx, c.cfg.timeout())
+	callCtx, cancel := context.WithTimeout(ctx, c.cfg.timeoutOrDefault())
 	defer cancel()
-	x := &exchange{client: c.http, head: head, limit: c.cfg.maxResponse(), now: c.now}
+	x := &exchange{client: c.http, head: head, limit: c.cfg.maxResponseOrDefault(), now: c.now}
 	lib := c.lib
 	lib.HTTPClient = x
-	_, err = openai.NewClientWithConfig(lib).CreateChatCompletion(callCtx, c.tail(r))
-	if err == nil && over(callCtx) {
+	_, err = openai.NewClientWithConfig(lib).CreateChatCompletion(callCtx, c.buildTail(r))
+	if err == nil && hasEnded(callCtx) {
 		err = &Error{Kind: KindConnect, Status: x.status, msg: "the answer was complete too late"}
 	}
 	if err == nil {
 		return x.answer, nil
 	}
-	e := c.classify(ctx, callCtx, x, err)
+	e := c.classifyFailure(ctx, callCtx, x, err)
 	if e.Kind == KindBadResponse {
 		// An answer begun before an error must not pass for an answer.
 		resp = x.answer
 		resp.Content, resp.Refusal, resp.ToolCalls = "", "", nil
 	}
-	return resp, c.named(e)
+	return resp, c.nameModel(e)
 }
 
-// classify turns whatever the library returned into one Error. The contexts are
-// asked first: a transport reports a cancellation in many words.
-func (c *Client) classify(ctx, callCtx context.Context, x *exchange, err error) *Error {
+// classifyFailure turns an error of the library into one Error. The contexts are asked
+// first: a transport reports a cancellation in many words.
+func (c *Client) classifyFailure(ctx, callCtx context.Context, x *exchange, err error) *Error {
 	var e *Error
 	switch {
 	case errors.As(err, &e):
@@ -159,35 +137,36 @@ func (c *Client) classify(ctx, callCtx context.Context, x *exchange, err error) 
 		return &Error{Kind: KindRequest, Code: CodeInvalidRequest, msg: "the request could not be built"}
 	}
 	if ctx.Err() != nil {
-		return canceled(ctx)
+		return newCanceledError(ctx)
 	}
-	if over(callCtx) {
-		if callersOwn(ctx, callCtx) {
+	if hasEnded(callCtx) {
+		if isCallersDeadline(ctx, callCtx) {
 			return &Error{Kind: KindCanceled, msg: "the caller's deadline passed", cause: context.DeadlineExceeded}
 		}
-		return &Error{Kind: KindTimeout, Status: e.Status, msg: fmt.Sprintf("no complete answer within %s", c.cfg.timeout())}
+		return &Error{Kind: KindTimeout, Status: e.Status, msg: fmt.Sprintf("no complete answer within %s", c.cfg.timeoutOrDefault())}
 	}
 	return e
 }
 
-// expired reports whether the deadline has passed. A dialler that was given the
+// hasDeadlinePassed reports whether the deadline has passed. A dialler that was given the
 // deadline can notice a moment before the context does.
-func expired(ctx context.Context) bool {
+func hasDeadlinePassed(ctx context.Context) bool {
 	d, ok := ctx.Deadline()
 	return ok && !time.Now().Before(d)
 }
 
-// over reports whether a context has ended, noticed or not.
-func over(ctx context.Context) bool { return ctx.Err() != nil || expired(ctx) }
+// hasEnded reports whether a context has ended, noticed or not.
+func hasEnded(ctx context.Context) bool { return ctx.Err() != nil || hasDeadlinePassed(ctx) }
 
-// callersOwn reports whether the deadline of a call came from its caller.
-func callersOwn(ctx, callCtx context.Context) bool {
+// isCallersDeadline reports whether the deadline of a call came from its caller.
+func isCallersDeadline(ctx, callCtx context.Context) bool {
 	own, ok := ctx.Deadline()
 	d, _ := callCtx.Deadline()
 	return ok && !own.After(d)
 }
 
-func (c *Client) named(e *Error) *Error {
+// nameModel enters the model's configured name in an error.
+func (c *Client) nameModel(e *Error) *Error {
 	e.Model = c.cfg.Name
 	return e
 }

@@ -2,42 +2,42 @@ package llm
 
 import "cmp"
 
-// codeOf returns the error code in the body of a failure when it is one we know,
-// CodeOther when it is another, and def when there is none.
-func codeOf(body []byte, def string) string {
+// findErrorCode returns the code in the body of a failure. It is CodeOther for a code
+// that is not known, and def where there is none.
+func findErrorCode(body []byte, def string) string {
 	d, code := newDocument(body, nil), def
-	d.object(func(name string) {
+	d.readObject(func(name string) {
 		if name != "error" {
-			d.skip()
+			d.skipValue()
 			return
 		}
-		code = d.errorCode(def)
+		code = d.readErrorCode(def)
 	})
-	if d.end(); d.err != nil {
+	if d.checkEnd(); d.err != nil {
 		return def
 	}
 	return code
 }
 
-// errorCode reads an error, of whatever type: the code that we know in it,
-// CodeOther for others, def where there is none. A code goes before a type.
-func (d *document) errorCode(def string) string {
-	if d.next() != '{' {
-		d.skip()
+// readErrorCode reads an error, of whatever type, and returns its code. It is CodeOther
+// for a code that is not known, and def where there is none. A code goes before a type.
+func (d *document) readErrorCode(def string) string {
+	if d.peekKind() != '{' {
+		d.skipValue()
 		return def
 	}
 	var code, kind string
-	d.object(func(name string) {
+	d.readObject(func(name string) {
 		switch {
-		case name == "code" && d.next() == '"':
-			code, _ = d.text()
-		case name == "type" && d.next() == '"':
-			kind, _ = d.text()
+		case name == "code" && d.peekKind() == '"':
+			code, _ = d.readText()
+		case name == "type" && d.peekKind() == '"':
+			kind, _ = d.readText()
 		default:
-			d.skip()
+			d.skipValue()
 		}
 	})
-	code, kind = known(code), known(kind)
+	code, kind = translateCode(code), translateCode(kind)
 	switch {
 	case serverCodes[code]:
 		return code
@@ -49,5 +49,20 @@ func (d *document) errorCode(def string) string {
 	return def
 }
 
-// known is the name that we have for a code.
-func known(code string) string { return cmp.Or(otherNames[code], code) }
+// translateCode returns the known name of a server's code.
+func translateCode(code string) string { return cmp.Or(otherNames[code], code) }
+
+// serverCodes are the codes and types of servers that may be repeated. Whatever
+// else a server writes there is its text, and becomes CodeOther.
+var serverCodes = map[string]bool{
+	"billing_hard_limit_reached": true, "content_filter": true, "content_policy_violation": true,
+	"context_length_exceeded": true, "insufficient_quota": true, "invalid_api_key": true,
+	"invalid_prompt": true, "invalid_request_error": true, "invalid_value": true,
+	"model_not_found": true, "overloaded_error": true, "rate_limit_exceeded": true,
+	"server_error": true, "string_above_max_length": true, "unsupported_parameter": true,
+	"unsupported_value": true, "no_rule": true,
+}
+
+// otherNames are codes of servers that have another's meaning. One is llama.cpp's for
+// messages that are longer than the context of one of its slots.
+var otherNames = map[string]string{"exceed_context_size_error": "context_length_exceeded"}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/vedette-dev/vedette/internal/scrub"
 )
 
 // Defaults that a zero field of Config stands for.
@@ -20,11 +22,11 @@ const (
 // own default applies.
 const EffortOmit = "omit"
 
-// The values of Config.Schemaless. Neither holds an answer to its schema: who
-// asks must parse what comes as strictly as if nothing had been asked for.
+// The values of Config.Schemaless. Neither holds an answer to its schema: the
+// caller must parse an answer as strictly as if no shape had been asked for.
 const (
 	// ViaTool sends the schema as the parameters of one tool of the schema's
-	// name, which the model is made to call: the answer is in ToolCalls.
+	// name. The model is made to call it, so the answer is in ToolCalls.
 	ViaTool = "tool"
 	// ViaJSONObject sends response_format json_object, which promises JSON
 	// and no shape: the schema isn't sent, so the messages must describe it.
@@ -57,9 +59,8 @@ type Config struct {
 	// "low" for other gpt-5.x, gpt-6 and o-series models, nothing for names that
 	// are not known. EffortOmit sends nothing.
 	Effort string
-	// Context is the size of the context window in tokens, for callers that
-	// plan with it, or doubt an answer that fills it. It is not enforced here;
-	// zero means not known.
+	// Context is the size of the context window in tokens. Callers plan with it,
+	// or doubt an answer that fills it. It is not enforced here; zero means not known.
 	Context int
 	// SupportsTools says whether Request.Tools may be used. Nil means yes;
 	// false makes Chat refuse such a request before it is sent.
@@ -74,8 +75,8 @@ type Config struct {
 	MaxResponse int64
 }
 
-// PathError is a fault in a configuration, at the path of the key that holds it,
-// for example models.fast.base_url or roles.sentinel[0].
+// PathError is a fault in a configuration, at the path of the key that holds it.
+// Paths are models.fast.base_url or roles.sentinel[0], for example.
 type PathError struct {
 	Path string
 	Msg  string
@@ -111,29 +112,30 @@ func (c Config) LogValue() slog.Value {
 // safeURL keeps scheme, host and path. A caller that reports a refused configuration
 // prints the address, which may hold a password.
 func safeURL(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "invalid"
+	if shown, ok := scrub.Address(raw); ok {
+		return shown
 	}
-	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+	return "invalid"
 }
 
-func (c Config) timeout() time.Duration {
+// timeoutOrDefault returns Timeout, or its default.
+func (c Config) timeoutOrDefault() time.Duration {
 	if c.Timeout == 0 {
 		return DefaultTimeout
 	}
 	return c.Timeout
 }
 
-func (c Config) maxResponse() int64 {
+// maxResponseOrDefault returns MaxResponse, or its default.
+func (c Config) maxResponseOrDefault() int64 {
 	if c.MaxResponse == 0 {
 		return DefaultMaxResponse
 	}
 	return c.MaxResponse
 }
 
-// effort is the value to send, or empty for none.
-func (c Config) effort() string {
+// effortToSend returns the reasoning_effort to send, or empty for none.
+func (c Config) effortToSend() string {
 	switch {
 	case !c.Reasoning || c.Effort == EffortOmit:
 		return ""
@@ -143,8 +145,9 @@ func (c Config) effort() string {
 	return defaultEffort(c.Model)
 }
 
-// defaultEffort looks at the name after a vendor prefix ("openai/gpt-5-mini").
-// Only the first gpt-5 models take "minimal"; gpt-5.1 and later answer 400.
+// defaultEffort returns the lowest effort that keeps reasoning on, by the name after a
+// vendor prefix ("openai/gpt-5-mini"). Only the first gpt-5 models take "minimal";
+// gpt-5.1 and later answer 400.
 func defaultEffort(model string) string {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	for _, m := range []string{"gpt-5", "gpt-5-mini", "gpt-5-nano"} {
@@ -225,8 +228,8 @@ func checkURL(raw string) string {
 	return ""
 }
 
-// validName reports whether a model or role can be a step of a configuration path.
-func validName(s string) bool {
+// isValidName reports whether a model or role can be a step of a configuration path.
+func isValidName(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-'
 	}) < 0

@@ -23,8 +23,8 @@ func TestDeadlineNoticedByTheDiallerFirst(t *testing.T) {
 	c := &Client{cfg: Config{Name: "fast"}}
 	past := late{t.Context(), time.Now().Add(-time.Second)}
 	broken := &Error{Kind: KindConnect}
-	require.Equal(t, KindCanceled, c.classify(past, past, &exchange{}, broken).Kind)
-	require.Equal(t, KindTimeout, c.classify(t.Context(), past, &exchange{}, broken).Kind)
-	require.Equal(t, KindTimeout, c.classify(late{t.Context(), time.Now().Add(time.Hour)}, past, &exchange{}, broken).Kind)
-	require.Equal(t, KindConnect, c.classify(t.Context(), late{t.Context(), time.Now().Add(time.Hour)}, &exchange{}, broken).Kind)
+	require.Equal(t, KindCanceled, c.classifyFailure(past, past, &exchange{}, broken).Kind)
+	require.Equal(t, KindTimeout, c.classifyFailure(t.Context(), past, &exchange{}, broken).Kind)
+	require.Equal(t, KindTimeout, c.classifyFailure(late{t.Context(), time.Now().Add(time.Hour)}, past, &exchange{}, broken).Kind)
+	require.Equal(t, KindConnect, c.classifyFailure(t.Context(), late{t.Context(), time.Now().Add(time.Hour)}, &exchange{}, broken).Kind)
 }

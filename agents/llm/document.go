@@ -24,13 +24,9 @@ var (
 	errEnded    = errors.New("the time for reading is over")
 )
 
-// document reads a server's JSON by exact names: "choices" is not "Choices", and an
-// object that is read has no name twice. It passes over names that its caller doesn't
+// document reads a server's JSON by exact names: "choices" is not "Choices". An object
+// that is read has no name twice. A document passes over names that its caller doesn't
 // ask for, with whatever value, in constant memory.
-//
-// Faults stick: once err is set, every method does nothing. A value of an unexpected
-// type sets odd and is passed over. So a caller can tell a document of another shape
-// from one that is no JSON further on.
 type document struct {
 	dec   *jsontext.Decoder
 	ended func() bool // nil: never
@@ -40,14 +36,14 @@ type document struct {
 }
 
 // newDocument reads a body until ended reports true. The library's check for
-// duplicate names remembers all names of all objects; object checks those that
+// duplicate names remembers all names of all objects; readObject checks those that
 // matter.
 func newDocument(body []byte, ended func() bool) *document {
 	return &document{dec: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)), ended: ended}
 }
 
-// token returns the next token, or one without meaning when there is none.
-func (d *document) token() jsontext.Token {
+// readToken returns the next token, or one without meaning when there is none.
+func (d *document) readToken() jsontext.Token {
 	if d.err != nil {
 		return jsontext.Null
 	}
@@ -67,56 +63,56 @@ func (d *document) token() jsontext.Token {
 	return jsontext.Null
 }
 
-// next is the kind of the value that follows, and never one at a fault.
-func (d *document) next() jsontext.Kind {
+// peekKind returns the kind of the value that follows, and 0 after a fault.
+func (d *document) peekKind() jsontext.Kind {
 	if d.err != nil {
 		return 0
 	}
 	return d.dec.PeekKind()
 }
 
-// more reports whether the object or array that ends so has another member. A
-// document that breaks off has one, and token finds the fault.
-func (d *document) more(end jsontext.Kind) bool { return d.err == nil && d.dec.PeekKind() != end }
+// hasMore reports whether the object or array that ends so has another member. A document
+// that breaks off has one, and readToken finds the fault.
+func (d *document) hasMore(end jsontext.Kind) bool { return d.err == nil && d.dec.PeekKind() != end }
 
-// skip passes over one value.
-func (d *document) skip() {
+// skipValue passes over one value.
+func (d *document) skipValue() {
 	depth := d.dec.StackDepth()
-	for d.token(); d.err == nil && d.dec.StackDepth() > depth; {
-		d.token()
+	for d.readToken(); d.err == nil && d.dec.StackDepth() > depth; {
+		d.readToken()
 	}
 }
 
-// other passes over a value that should have been of another type.
-func (d *document) other() {
+// skipOddValue passes over a value that should have been of another type.
+func (d *document) skipOddValue() {
 	d.odd = true
-	d.skip()
+	d.skipValue()
 }
 
-// null passes over a null, if there is one.
-func (d *document) null() bool {
-	if d.next() != 'n' {
+// skipNull passes over a null and reports whether there was one.
+func (d *document) skipNull() bool {
+	if d.peekKind() != 'n' {
 		return false
 	}
-	d.token()
+	d.readToken()
 	return true
 }
 
-// object gives each name of an object to field, which must read or skip exactly
+// readObject gives each name of an object to field, which must read or skip exactly
 // its value. A null is an object without names.
-func (d *document) object(field func(name string)) {
-	if d.null() {
+func (d *document) readObject(field func(name string)) {
+	if d.skipNull() {
 		return
 	}
-	if d.next() != '{' {
-		d.other()
+	if d.peekKind() != '{' {
+		d.skipOddValue()
 		return
 	}
-	d.token()
+	d.readToken()
 	var room [16]string
 	names := room[:0]
-	for d.more('}') {
-		name := d.token().String()
+	for d.hasMore('}') {
+		name := d.readToken().String()
 		switch {
 		case d.err != nil:
 			return
@@ -130,48 +126,50 @@ func (d *document) object(field func(name string)) {
 		names = append(names, name)
 		field(name)
 	}
-	d.token()
+	d.readToken()
 }
 
-// array calls element for each element, which must read or skip exactly it. A
+// readArray calls element for each element, which must read or skip exactly it. A
 // null is an empty array.
-func (d *document) array(element func(i int)) {
-	if d.null() {
+func (d *document) readArray(element func(i int)) {
+	if d.skipNull() {
 		return
 	}
-	if d.next() != '[' {
-		d.other()
+	if d.peekKind() != '[' {
+		d.skipOddValue()
 		return
 	}
-	d.token()
-	for i := 0; d.more(']'); i++ {
+	d.readToken()
+	for i := 0; d.hasMore(']'); i++ {
 		element(i)
 	}
-	d.token()
+	d.readToken()
 }
 
-// text returns a string, and whether there was one: a null is none, and what
-// is neither is odd.
-func (d *document) text() (string, bool) { return d.scalar('"') }
+// readText returns a string, and whether there was one. A null is none, and a value of
+// another type is odd.
+func (d *document) readText() (string, bool) { return d.readScalar('"') }
 
-// number returns a number as it is written, likewise.
-func (d *document) number() (string, bool) { return d.scalar('0') }
+// readNumber returns a number as it is written, and whether there was one, as readText
+// does.
+func (d *document) readNumber() (string, bool) { return d.readScalar('0') }
 
-func (d *document) scalar(kind jsontext.Kind) (string, bool) {
-	switch d.next() {
+// readScalar returns a string or a number, and whether there was one.
+func (d *document) readScalar(kind jsontext.Kind) (string, bool) {
+	switch d.peekKind() {
 	case kind:
-		s := d.token().String()
+		s := d.readToken().String()
 		return s, d.err == nil
 	case 'n':
-		d.token()
+		d.readToken()
 	default:
-		d.other()
+		d.skipOddValue()
 	}
 	return "", false
 }
 
-// end reads what follows the document's value, which must be nothing.
-func (d *document) end() {
+// checkEnd sets a fault when something follows the document's value.
+func (d *document) checkEnd() {
 	if d.err != nil {
 		return
 	}

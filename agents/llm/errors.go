@@ -12,8 +12,8 @@ import (
 type Kind string
 
 const (
-	// KindConnect is a connection that could not be made or broke before the
-	// answer was complete: refused, reset, cut, no such host, TLS.
+	// KindConnect is a connection that could not be made, or broke before the
+	// answer was complete. Causes are refused, reset, cut, no such host, TLS.
 	KindConnect Kind = "connect"
 	// KindTimeout is Config.Timeout running out.
 	KindTimeout Kind = "timeout"
@@ -27,20 +27,20 @@ const (
 	// KindAuth is status 401 or 403.
 	KindAuth Kind = "auth"
 	// KindRequest is any other status below 500 that is not a success, redirects
-	// included, and a request that was refused before it was sent (Status 0).
+	// included. It is also a request that was refused before it was sent (Status 0).
 	KindRequest Kind = "request"
-	// KindNotJSON is a success whose body is not one JSON document: HTML, a
+	// KindNotJSON is a success whose body is not one JSON document. It may be HTML, a
 	// truncated document, another content type, a name twice in an object that is
-	// read, invalid UTF-8.
+	// read, or invalid UTF-8.
 	KindNotJSON Kind = "not_json"
-	// KindBadResponse is JSON that is no answer: an error object, no choices,
+	// KindBadResponse is JSON that is no answer. It may be an error object, no choices,
 	// a choice with neither content nor tool call nor refusal, another shape,
-	// deeper nesting than 128 or more than 64 names in an object that is read.
+	// deeper nesting than 128, or more than 64 names in an object that is read.
 	KindBadResponse Kind = "bad_response"
 	// KindTooLarge is a body beyond Config.MaxResponse, or beyond Client.Limited.
 	KindTooLarge Kind = "too_large"
 	// KindBudget is a request that was not sent, because what it may cost or
-	// take in tokens is spent. Client.Chat never returns it; who counts does.
+	// take in tokens is spent. Client.Chat never returns it; the code that counts does.
 	KindBudget Kind = "budget"
 )
 
@@ -63,21 +63,6 @@ const (
 	CodeSharedBudget = "shared_budget"
 	CodeUncounted    = "uncounted"
 )
-
-// serverCodes are the codes and types of servers that may be repeated. Whatever
-// else a server writes there is its text, and becomes CodeOther.
-var serverCodes = map[string]bool{
-	"billing_hard_limit_reached": true, "content_filter": true, "content_policy_violation": true,
-	"context_length_exceeded": true, "insufficient_quota": true, "invalid_api_key": true,
-	"invalid_prompt": true, "invalid_request_error": true, "invalid_value": true,
-	"model_not_found": true, "overloaded_error": true, "rate_limit_exceeded": true,
-	"server_error": true, "string_above_max_length": true, "unsupported_parameter": true,
-	"unsupported_value": true, "no_rule": true,
-}
-
-// otherNames are codes of servers that have another's meaning: llama.cpp's for
-// messages that are longer than the context of one of its slots.
-var otherNames = map[string]string{"exceed_context_size_error": "context_length_exceeded"}
 
 // Error is the only type of error that Client.Chat returns. Its text holds the
 // configured name of the model, the kind, the status and the code: never a part
@@ -103,9 +88,9 @@ type Error struct {
 // connection to it. Nothing in a request can bring that about.
 func (e *Error) Unreached() bool { return e.unreached }
 
-// undialled reports whether a connection could not be made, as opposed to one
+// isUndialled reports whether a connection could not be made, as opposed to one
 // that broke with a request on it.
-func undialled(err error) bool {
+func isUndialled(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
 	return errors.As(err, &dns) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
@@ -130,8 +115,8 @@ func (e *Error) Unwrap() error { return e.cause }
 // Timeout reports whether the model ran out of its own time.
 func (e *Error) Timeout() bool { return e.Kind == KindTimeout }
 
-// canceled is the error for a caller that went away.
-func canceled(ctx context.Context) *Error {
+// newCanceledError returns the error for a caller that gave up.
+func newCanceledError(ctx context.Context) *Error {
 	msg := "the caller cancelled"
 	if ctx.Err() == context.DeadlineExceeded {
 		msg = "the caller's deadline passed"
@@ -139,8 +124,8 @@ func canceled(ctx context.Context) *Error {
 	return &Error{Kind: KindCanceled, msg: msg, cause: ctx.Err()}
 }
 
-// statusError maps a status that is not a success.
-func statusError(status int) *Error {
+// newStatusError returns the error for a status that is not a success.
+func newStatusError(status int) *Error {
 	e := &Error{Status: status}
 	switch {
 	case status == 429:

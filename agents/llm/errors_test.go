@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"fmt"
+
 	"github.com/vedette-dev/vedette/agents/llm"
 )
 
@@ -70,22 +72,36 @@ func TestErrorKinds(t *testing.T) {
 		want   llm.Error
 	}{
 		{"401", status(401, canaryError), nil, llm.Error{Kind: llm.KindAuth, Status: 401, Code: llm.CodeOther}},
-		{"403 with a known code", status(403, `{"error":{"code":"invalid_api_key"}}`), nil, llm.Error{Kind: llm.KindAuth, Status: 403, Code: "invalid_api_key"}},
-		{"429 with seconds", status(429, canaryError, "Retry-After", "7"), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: 7 * time.Second, Code: llm.CodeOther}},
-		{"429 with milliseconds", status(429, `{}`, "Retry-After", "7", "Retry-After-Ms", "250"), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: 250 * time.Millisecond}},
+		{"403 with a known code", status(403, `{"error":{"code":"invalid_api_key"}}`), nil,
+			llm.Error{Kind: llm.KindAuth, Status: 403, Code: "invalid_api_key"}},
+		{"429 with seconds", status(429, canaryError, "Retry-After", "7"), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: 7 * time.Second, Code: llm.CodeOther}},
+		{"429 with milliseconds", status(429, `{}`, "Retry-After", "7", "Retry-After-Ms", "250"), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: 250 * time.Millisecond}},
 		{"429 without a header", status(429, `canary`), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429}},
-		{"429 that asks for a year", status(429, `{}`, "Retry-After", "31536000"), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: time.Hour}},
-		{"429 with a date in the past", status(429, `{}`, "Retry-After", "Mon, 02 Jan 2006 15:04:05 GMT"), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429}},
-		{"429 with a date", status(429, `{}`, "Retry-After", "Mon, 02 Jan 2096 15:04:05 GMT"), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: time.Hour}},
+		{"429 that asks for a year", status(429, `{}`, "Retry-After", "31536000"), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: time.Hour}},
+		{"429 with a date in the past", status(429, `{}`, "Retry-After", "Mon, 02 Jan 2006 15:04:05 GMT"), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429}},
+		{"429 with a date", status(429, `{}`, "Retry-After", "Mon, 02 Jan 2096 15:04:05 GMT"), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429, RetryAfter: time.Hour}},
 		{"429 with rubbish", status(429, `{}`, "Retry-After", "-5"), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429}},
-		{"429 with a code that is cut off", status(429, `{"error":{"code":"insufficient_quota"}`), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429}},
-		{"429 with a code twice", status(429, `{"error":{"code":"insufficient_quota","code":null}}`), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429}},
-		{"429 with a code in other letters", status(429, `{"Error":{"code":"insufficient_quota"},"error":{"Code":"insufficient_quota"}}`), nil, llm.Error{Kind: llm.KindRateLimited, Status: 429}},
+		{"429 with a code that is cut off", status(429, `{"error":{"code":"insufficient_quota"}`), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429}},
+		{"429 with a code twice", status(429, `{"error":{"code":"insufficient_quota","code":null}}`), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429}},
+		{"429 with a code in other letters", status(429, `{"Error":{"code":"insufficient_quota"},"error":{"Code":"insufficient_quota"}}`), nil,
+			llm.Error{Kind: llm.KindRateLimited, Status: 429}},
 		{"500", status(500, canaryError), nil, llm.Error{Kind: llm.KindServer, Status: 500, Code: llm.CodeOther}},
-		{"503 in HTML with Retry-After", status(503, "<html>canary", "Content-Type", "text/html", "Retry-After", "2"), nil, llm.Error{Kind: llm.KindServer, Status: 503, RetryAfter: 2 * time.Second}},
-		{"400 too long a context, as llama.cpp's server says it", status(400, `{"error":{"code":400,"message":"canary (15031 tokens)","type":"exceed_context_size_error","n_prompt_tokens":15031,"n_ctx":8192}}`), nil, llm.Error{Kind: llm.KindRequest, Status: 400, Code: "context_length_exceeded"}},
-		{"400 too long a context", status(400, `{"error":{"message":"canary","code":"context_length_exceeded"}}`), nil, llm.Error{Kind: llm.KindRequest, Status: 400, Code: "context_length_exceeded"}},
-		{"400 with the code as a number", status(400, `{"error":{"message":["canary"],"type":"invalid_request_error","code":400}}`), nil, llm.Error{Kind: llm.KindRequest, Status: 400, Code: "invalid_request_error"}},
+		{"503 in HTML with Retry-After", status(503, "<html>canary", "Content-Type", "text/html", "Retry-After", "2"), nil,
+			llm.Error{Kind: llm.KindServer, Status: 503, RetryAfter: 2 * time.Second}},
+		{"400 too long a context, as llama.cpp's server says it",
+			status(400, `{"error":{"code":400,"message":"canary (15031 tokens)","type":"exceed_context_size_error","n_prompt_tokens":15031,`+
+				`"n_ctx":8192}}`), nil, llm.Error{Kind: llm.KindRequest, Status: 400, Code: "context_length_exceeded"}},
+		{"400 too long a context", status(400, `{"error":{"message":"canary","code":"context_length_exceeded"}}`), nil,
+			llm.Error{Kind: llm.KindRequest, Status: 400, Code: "context_length_exceeded"}},
+		{"400 with the code as a number", status(400, `{"error":{"message":["canary"],"type":"invalid_request_error","code":400}}`), nil,
+			llm.Error{Kind: llm.KindRequest, Status: 400, Code: "invalid_request_error"}},
 		{"404", status(404, "canary"), nil, llm.Error{Kind: llm.KindRequest, Status: 404}},
 		{"redirect", status(307, "", "Location", "/elsewhere"), nil, llm.Error{Kind: llm.KindRequest, Status: 307, Code: llm.CodeRedirect}},
 		{"HTML", typed("text/html; charset=utf-8", "<html>canary</html>"), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
@@ -94,20 +110,28 @@ func TestErrorKinds(t *testing.T) {
 		{"an event stream", typed("text/event-stream", "data: "+fine), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
 		{"truncated JSON", answer(fine[:len(fine)-20]), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
 		{"two documents", answer(fine + fine), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
-		{"duplicate keys", answer(`{"choices":[{"message":{"content":"canary","content":"b"}}]}`), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
+		{"duplicate keys", answer(`{"choices":[{"message":{"content":"canary","content":"b"}}]}`), nil,
+			llm.Error{Kind: llm.KindNotJSON, Status: 200}},
 		{"invalid UTF-8", answer("{\"choices\":[{\"message\":{\"content\":\"\xff\"}}]}"), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
 		{"empty body", answer(""), nil, llm.Error{Kind: llm.KindNotJSON, Status: 200}},
 		{"error body in a success", answer(canaryError), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeOther}},
-		{"known error in a success", answer(`{"error":{"code":"rate_limit_exceeded"}}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: "rate_limit_exceeded"}},
-		{"error beside choices", answer(`{"error":{"code":"server_error"},` + fine[1:]), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: "server_error"}},
+		{"known error in a success", answer(`{"error":{"code":"rate_limit_exceeded"}}`), nil,
+			llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: "rate_limit_exceeded"}},
+		{"error beside choices", answer(`{"error":{"code":"server_error"},` + fine[1:]), nil,
+			llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: "server_error"}},
 		{"no choices", answer(`{"choices":[]}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeNoChoices}},
 		{"null", answer(`null`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeNoChoices}},
 		{"another shape", answer(`{"choices":"canary"}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeShape}},
-		{"arguments that are no string", answer(`{"choices":[{"message":{"tool_calls":[{"id":"1","function":{"name":"f","arguments":{"canary":1}}}]}}]}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeShape}},
-		{"neither content nor calls", answer(`{"choices":[{"message":{"role":"assistant","content":null},"finish_reason":"stop"}]}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeEmpty}},
-		{"all tokens spent on reasoning", answer(`{"choices":[{"message":{"content":""},"finish_reason":"length"}]}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeLength}},
-		{"filtered", answer(`{"choices":[{"message":{},"finish_reason":"content_filter"}]}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeContentFilter}},
-		{"huge body", answer(`{"choices":[{"message":{"content":"` + strings.Repeat("canary", 1<<18) + `"}}]}`), small, llm.Error{Kind: llm.KindTooLarge, Status: 200}},
+		{"arguments that are no string", answer(`{"choices":[{"message":{"tool_calls":[{"id":"1","function":{"name":"f",` +
+			`"arguments":{"canary":1}}}]}}]}`), nil, llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeShape}},
+		{"neither content nor calls", answer(`{"choices":[{"message":{"role":"assistant","content":null},"finish_reason":"stop"}]}`), nil,
+			llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeEmpty}},
+		{"all tokens spent on reasoning", answer(`{"choices":[{"message":{"content":""},"finish_reason":"length"}]}`), nil,
+			llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeLength}},
+		{"filtered", answer(`{"choices":[{"message":{},"finish_reason":"content_filter"}]}`), nil,
+			llm.Error{Kind: llm.KindBadResponse, Status: 200, Code: llm.CodeContentFilter}},
+		{"huge body", answer(`{"choices":[{"message":{"content":"` + strings.Repeat("canary", 1<<18) + `"}}]}`), small,
+			llm.Error{Kind: llm.KindTooLarge, Status: 200}},
 		{"huge once unpacked", bomb, small, llm.Error{Kind: llm.KindTooLarge, Status: 200}},
 		{"cut within the body", cut, nil, llm.Error{Kind: llm.KindConnect, Status: 200}},
 		{"hangs before the answer", hang, short, llm.Error{Kind: llm.KindTimeout}},
@@ -202,7 +226,8 @@ func TestCallerCancels(t *testing.T) {
 
 // A bad answer still tells what it cost and how it ended.
 func TestBadResponseKeepsUsage(t *testing.T) {
-	s := serve(t, answer(`{"choices":[{"message":{"content":""},"finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}`))
+	s := serve(t, answer(`{"choices":[{"message":{"content":""},"finish_reason":"length"}],"usage":{"prompt_tokens":1,`+
+		`"completion_tokens":2,"total_tokens":3}}`))
 	resp, err := client(t, s.URL, nil).Chat(t.Context(), ask("hi"))
 	require.Equal(t, llm.KindBadResponse, fails(t, err).Kind)
 	require.Equal(t, llm.Usage{Prompt: 1, Completion: 2, Total: 3}, resp.Usage)
@@ -213,45 +238,8 @@ type tripper func(*http.Request) (*http.Response, error)
 
 func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// endless counts what is taken from an answer that never ends.
-type endless struct{ taken int }
-
-func (e *endless) Read(p []byte) (int, error) {
-	e.taken += len(p)
-	if e.taken > 8<<20 {
-		return 0, errors.New("read on beyond the limit")
-	}
-	return copy(p, strings.Repeat(" ", len(p))), nil
-}
-
-func (*endless) Close() error { return nil }
-
-// No more of an answer is read than the limit allows.
-func TestReadingStopsAtTheLimit(t *testing.T) {
-	for _, code := range []int{200, 500} {
-		body := &endless{}
-		hc := &http.Client{Transport: tripper(func(r *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: code, Header: http.Header{}, Body: body, ContentLength: -1, Request: r}, nil
-		})}
-		c, err := llm.New(llm.Config{Name: "fast", Model: "m", BaseURL: "http://localhost/v1", MaxResponse: 1 << 20}, hc)
-		require.NoError(t, err)
-		_, err = c.Chat(t.Context(), ask("hi"))
-		require.Contains(t, []llm.Kind{llm.KindTooLarge, llm.KindServer}, fails(t, err).Kind)
-		require.Less(t, body.taken, 3<<20)
-	}
-}
-
-// A panic below Chat becomes an error of this one call.
-func TestPanicStays(t *testing.T) {
-	hc := &http.Client{Transport: tripper(func(*http.Request) (*http.Response, error) { panic("canary") })}
-	c, err := llm.New(llm.Config{Name: "fast", Model: "m", BaseURL: "http://localhost/v1"}, hc)
-	require.NoError(t, err)
-	_, err = c.Chat(t.Context(), ask("canary"))
-	require.Equal(t, llm.Error{Kind: llm.KindBadResponse, Code: llm.CodePanic, Model: "fast"}, public(fails(t, err)))
-}
-
 // The words of a transport don't come through.
-func TestTransportWordsStayInside(t *testing.T) {
+func TestTransportWordsAreHidden(t *testing.T) {
 	hc := &http.Client{Transport: tripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("canary") })}
 	c, err := llm.New(llm.Config{Name: "fast", Model: "m", BaseURL: "http://localhost/v1"}, hc)
 	require.NoError(t, err)
@@ -260,21 +248,128 @@ func TestTransportWordsStayInside(t *testing.T) {
 	require.NoError(t, errors.Unwrap(err))
 }
 
-// A redirect takes neither the key nor the conversation anywhere else.
-func TestRedirectCarriesNothing(t *testing.T) {
-	thief := serve(t, answer(fine))
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, thief.URL+"/v1/chat/completions", http.StatusPermanentRedirect)
-	})
-	_, err := client(t, s.URL, nil).Chat(t.Context(), ask("hi"))
-	require.Equal(t, llm.CodeRedirect, fails(t, err).Code)
-	require.Empty(t, thief.received())
-}
-
 // A server's claim of tokens is bounded, so that no sum of them overflows.
 func TestUsageIsPlausible(t *testing.T) {
-	s := serve(t, answer(`{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9223372036854775807,"completion_tokens":-5,"total_tokens":9223372036854775807}}`))
+	s := serve(t, answer(`{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9223372036854775807,`+
+		`"completion_tokens":-5,"total_tokens":9223372036854775807}}`))
 	resp, err := client(t, s.URL, nil).Chat(t.Context(), ask("hi"))
 	require.NoError(t, err)
 	require.Equal(t, llm.Usage{Prompt: 1 << 30, Completion: 0, Total: 1 << 30}, resp.Usage)
+}
+
+// errorOf asks once and returns what went wrong.
+func errorOf(t *testing.T, ctx context.Context, c *llm.Client, r llm.Request) *llm.Error { //nolint:revive // the test comes first
+	t.Helper()
+	_, err := c.Chat(ctx, r)
+	var e *llm.Error
+	require.ErrorAs(t, err, &e)
+	return e
+}
+
+// An error is one line that names the model, the kind, what to think of it, and
+// status and code where there are any.
+func TestErrorsAreWritten(t *testing.T) {
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, done := context.WithDeadline(t.Context(), time.Now().Add(-time.Hour))
+	defer done()
+	short := func(c *llm.Config) { c.Timeout = 30 * time.Millisecond }
+	for _, tc := range []struct {
+		h      http.HandlerFunc
+		ctx    context.Context
+		config func(*llm.Config)
+		want   string
+	}{
+		{status(401, ""), nil, nil, "auth: the server refused the credentials; check api_key (status 401)"},
+		{status(429, canaryError), nil, nil, "rate_limited: the server asked to slow down (status 429) (code other)"},
+		{status(500, ""), nil, nil, "server: the server failed (status 500)"},
+		{status(404, ""), nil, nil, "request: the server refused the request (status 404)"},
+		{status(307, canaryError, "Location", "/x"), nil, nil,
+			"request: the server redirected, which is not followed; correct base_url (status 307) (code redirect)"},
+		{typed("text/html", fine), nil, nil, "not_json: the content type is not JSON; check base_url (status 200)"},
+		{answer("{"), nil, nil, "not_json: the answer is not one valid JSON document (status 200)"},
+		{answer(`{"choices":[{"message":{}}]}`), nil, nil,
+			"bad_response: the answer holds neither content nor a tool call (status 200) (code empty)"},
+		{answer(`{"choices":[]}`), nil, nil, "bad_response: the answer has no choices (status 200) (code no_choices)"},
+		{answer(`{"error":{}}`), nil, nil, "bad_response: the server reported an error within a success (status 200)"},
+		{answer(`{"choices":7}`), nil, nil, "bad_response: the answer has another shape than a chat completion (status 200) (code shape)"},
+		{cut, nil, nil, "connect: the connection broke within the answer (status 200)"},
+		{hang, nil, short, "timeout: no complete answer within 30ms"},
+		{answer(fine), nil, func(c *llm.Config) { c.MaxResponse = 10 }, "too_large: the answer is longer than the limit (status 200)"},
+		{answer(fine), nil, func(c *llm.Config) { c.BaseURL = "http://127.0.0.1:1/v1" },
+			"connect: no answer from the server; check base_url and the network"},
+		{answer(fine), gone, nil, "canceled: the caller cancelled"},
+		{answer(fine), late, nil, "canceled: the caller's deadline passed"},
+	} {
+		t.Run(tc.want, func(t *testing.T) {
+			ctx := tc.ctx
+			if ctx == nil {
+				ctx = t.Context()
+			}
+			s := serve(t, tc.h)
+			require.Equal(t, "model fast: "+tc.want, errorOf(t, ctx, client(t, s.URL, tc.config), ask("hi")).Error())
+			if tc.ctx != nil {
+				require.Empty(t, s.received(), "nothing is sent for a caller that has gone")
+			}
+		})
+	}
+}
+
+// The codes that servers document are passed on, whichever of the two fields
+// they stand in, before any other text; what has no word has no code.
+func TestKnownCodesArePassedOn(t *testing.T) {
+	codes := []string{"billing_hard_limit_reached", "content_filter", "content_policy_violation", "context_length_exceeded",
+		"insufficient_quota",
+		"invalid_api_key", "invalid_prompt", "invalid_request_error", "invalid_value", "model_not_found", "overloaded_error",
+		"rate_limit_exceeded",
+		"server_error", "string_above_max_length", "unsupported_parameter", "unsupported_value", "no_rule"}
+	for _, code := range codes {
+		for _, body := range []string{`{"error":{"code":%q}}`, `{"error":{"type":%q}}`, `{"error":{"code":"canary","type":%q}}`,
+			`{"error":{"code":7,"type":%q}}`} {
+			s := serve(t, status(400, fmt.Sprintf(body, code)))
+			require.Equal(t, code, errorOf(t, t.Context(), client(t, s.URL, nil), ask("hi")).Code)
+		}
+	}
+	for body, want := range map[string]string{`{"error":{"code":"canary"}}`: llm.CodeOther, `{"error":{"type":"canary"}}`: llm.CodeOther,
+		`{"error":{}}`: "", `{"error":{"code":""}}`: "", `{"error":{"code":7}}`: "", `{"error":null}`: "", `{}`: "", ``: ""} {
+		s := serve(t, status(400, body))
+		require.Equal(t, want, errorOf(t, t.Context(), client(t, s.URL, nil), ask("hi")).Code, body)
+	}
+}
+
+// Which statuses are a success, a redirect, a refusal.
+func TestStatusesAtTheirEdges(t *testing.T) {
+	for code, want := range map[int]llm.Kind{200: "", 201: "", 299: "", 300: llm.KindRequest, 399: llm.KindRequest, 400: llm.KindRequest,
+		499: llm.KindRequest, 500: llm.KindServer, 599: llm.KindServer} {
+		_, err := client(t, serve(t, status(code, fine)).URL, nil).Chat(t.Context(), ask("hi"))
+		if want == "" {
+			require.NoError(t, err, code)
+			continue
+		}
+		var e *llm.Error
+		require.ErrorAs(t, err, &e, code)
+		require.Equal(t, want, e.Kind, code)
+		require.Equal(t, code >= 300 && code < 400, e.Code == llm.CodeRedirect, code)
+	}
+}
+
+// What an answer took is known also where it is none, and nothing that it said;
+// a word of errors elsewhere in it is no error.
+func TestFailedAnswerKeepsUsageAlone(t *testing.T) {
+	const usage = `"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}`
+	for _, body := range []string{`{"choices":[],` + usage + `}`, `{"choices":[{"message":{},"finish_reason":"length"}],` + usage + `}`,
+		`{"error":{},"choices":[{"message":{"content":"canary","refusal":"canary","tool_calls":[{"id":"1","function":{"name":"f",` +
+			`"arguments":"canary"}}]}}],` + usage + `}`} {
+		resp, err := client(t, serve(t, answer(body)).URL, nil).Chat(t.Context(), ask("hi"))
+		require.Error(t, err)
+		require.Equal(t, llm.Usage{Prompt: 3, Completion: 4, Total: 7}, resp.Usage)
+		require.Empty(t, resp.Content+resp.Refusal)
+		require.Empty(t, resp.ToolCalls)
+	}
+	for _, body := range []string{`{"choices":[{"message":{"content":"x"},"error":null}]}`,
+		`{"error":null,"choices":[{"message":{"content":"x"}}]}`,
+		`{"choices":[{"message":{"content":"\"error\""}}]}`} {
+		_, err := client(t, serve(t, answer(body)).URL, nil).Chat(t.Context(), ask("hi"))
+		require.NoError(t, err, body)
+	}
 }

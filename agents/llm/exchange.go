@@ -20,9 +20,9 @@ const maxAhead = 64 << 10
 // maxRetryAfter caps what a server can make its callers wait.
 const maxRetryAfter = time.Hour
 
-// exchange is the HTTP client that the library gets, for one request. It
-// completes the body on the way out; on the way back it reads the answer under a
-// limit and decodes it itself, since the library's decoder takes "Choices" for
+// exchange is the HTTP client that the library gets, for one request. The exchange
+// completes the body on the way out. On the way back it reads the answer under a
+// limit and decodes it, since the library's decoder takes "Choices" for
 // "choices". The library sees an empty object where that went well.
 type exchange struct {
 	client *http.Client
@@ -36,20 +36,20 @@ type exchange struct {
 
 // Do sends the request; every error it returns is an *Error.
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	if e := x.complete(req); e != nil {
+	if e := x.completeBody(req); e != nil {
 		return nil, e
 	}
-	res, err := x.send(req)
+	res, err := x.sendRequest(req)
 	if err != nil {
-		return nil, &Error{Kind: KindConnect, msg: "no answer from the server; check base_url and the network", unreached: undialled(err)}
+		return nil, &Error{Kind: KindConnect, msg: "no answer from the server; check base_url and the network", unreached: isUndialled(err)}
 	}
-	body := res.Body // which is another's below
+	body := res.Body // res gets another below
 	defer func() { _ = body.Close() }()
 	x.status = res.StatusCode
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		return nil, x.failure(res)
+		return nil, x.readFailure(res)
 	}
-	if e := x.success(req.Context(), res); e != nil {
+	if e := x.readSuccess(req.Context(), res); e != nil {
 		e.Status = res.StatusCode
 		return nil, e
 	}
@@ -57,38 +57,40 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-func (x *exchange) complete(req *http.Request) *Error {
+// completeBody puts the client's half of the body in front of the library's.
+func (x *exchange) completeBody(req *http.Request) *Error {
 	fault := &Error{Kind: KindRequest, Code: CodeInvalidRequest, msg: "the request could not be built"}
 	lib, err := io.ReadAll(req.Body)
 	if err != nil {
 		return fault
 	}
-	body, ok := join(x.head, lib)
+	body, ok := joinHalves(x.head, lib)
 	if !ok {
 		return fault
 	}
 	req.Body = io.NopCloser(bytes.NewReader(body))
-	// With GetBody the transport may send again on another connection when a
-	// warm one turns out to be closed before a byte was written, and send where it
-	// was closed before the request was read; not otherwise.
+	// GetBody lets the transport send again when a warm connection was closed before a
+	// byte was written, and sendRequest when one was closed before the server read it.
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	req.ContentLength = int64(len(body))
 	return nil
 }
 
-// failure reads as much of the body as can hold a code. The status decides the
+// readFailure reads as much of the body as can hold a code. The status decides the
 // kind, also when the body can't be read.
-func (x *exchange) failure(res *http.Response) *Error {
-	e := statusError(res.StatusCode)
-	e.RetryAfter = retryAfter(res.Header, x.now())
+func (x *exchange) readFailure(res *http.Response) *Error {
+	e := newStatusError(res.StatusCode)
+	e.RetryAfter = readRetryAfter(res.Header, x.now())
 	if body, err := io.ReadAll(io.LimitReader(res.Body, maxErrorBody)); err == nil {
-		e.Code = codeOf(body, e.Code)
+		e.Code = findErrorCode(body, e.Code)
 	}
 	return e
 }
 
-func (x *exchange) success(ctx context.Context, res *http.Response) *Error {
-	if !isJSON(res.Header.Get("Content-Type")) {
+// readSuccess reads and decodes the body of a success, within the limits of size and
+// time.
+func (x *exchange) readSuccess(ctx context.Context, res *http.Response) *Error {
+	if !isJSONType(res.Header.Get("Content-Type")) {
 		return &Error{Kind: KindNotJSON, msg: "the content type is not JSON; check base_url"}
 	}
 	if res.ContentLength > x.limit {
@@ -105,12 +107,13 @@ func (x *exchange) success(ctx context.Context, res *http.Response) *Error {
 		return &Error{Kind: KindConnect, msg: "the connection broke within the answer"}
 	}
 	var e *Error
-	x.answer, e = decode(body.Bytes(), func() bool { return over(ctx) })
+	x.answer, e = decodeAnswer(body.Bytes(), func() bool { return hasEnded(ctx) })
 	return e
 }
 
-// isJSON accepts a missing type: it claims nothing, and the body is checked.
-func isJSON(contentType string) bool {
+// isJSONType reports whether a content type is JSON's. A missing type passes: it claims
+// nothing, and the body is checked.
+func isJSONType(contentType string) bool {
 	if contentType == "" {
 		return true
 	}
@@ -118,9 +121,9 @@ func isJSON(contentType string) bool {
 	return err == nil && (t == "application/json" || t == "text/json" || strings.HasSuffix(t, "+json"))
 }
 
-// retryAfter reads Retry-After in seconds or as a date, or the milliseconds some
-// servers send beside it.
-func retryAfter(h http.Header, now time.Time) time.Duration {
+// readRetryAfter returns the wait that a server asks for. Servers write Retry-After in
+// seconds or as a date; some send milliseconds.
+func readRetryAfter(h http.Header, now time.Time) time.Duration {
 	var d time.Duration
 	if ms, err := strconv.ParseUint(h.Get("Retry-After-Ms"), 10, 32); err == nil {
 		d = time.Duration(ms) * time.Millisecond
@@ -132,4 +135,21 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 		}
 	}
 	return min(max(d, 0), maxRetryAfter)
+}
+
+// sendRequest sends the request, and once more where a kept connection was closed before
+// the server read it.
+func (x *exchange) sendRequest(req *http.Request) (*http.Response, error) {
+	for n := 1; ; n++ {
+		var l connectionTrace
+		res, err := x.client.Do(l.attachTrace(req, x.now))
+		if err == nil || n > staleTries || req.Context().Err() != nil || !l.isStale(err, x.now()) {
+			return res, err
+		}
+		body, e := req.GetBody()
+		if e != nil {
+			return nil, err
+		}
+		req.Body = body
+	}
 }

@@ -23,7 +23,8 @@ func (n nobody) RoundTrip(*http.Request) (*http.Response, error) {
 
 // A request whose halves don't fit together is not sent.
 func TestBrokenHalvesAreNotSent(t *testing.T) {
-	for name, body := range map[string]io.Reader{"another half": strings.NewReader(`{"else":1}`), "none": strings.NewReader(""), "unreadable": iotest.ErrReader(errors.New("x"))} {
+	for name, body := range map[string]io.Reader{"another half": strings.NewReader(`{"else":1}`), "none": strings.NewReader(""),
+		"unreadable": iotest.ErrReader(errors.New("x"))} {
 		x := &exchange{client: &http.Client{Transport: nobody{t}}, head: []byte(`{"model":"m",`), now: time.Now, limit: 100}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x.test", body)
 		require.NoError(t, err)
@@ -45,17 +46,19 @@ func (overdue) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second
 func TestWhoseDeadlineItWas(t *testing.T) {
 	c := &Client{cfg: Config{Timeout: time.Second}}
 	broke := &Error{Kind: KindConnect, msg: "broke"}
-	e := c.classify(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, broke)
+	e := c.classifyFailure(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, broke)
 	require.Equal(t, KindCanceled, e.Kind)
 	require.ErrorIs(t, e, context.DeadlineExceeded)
-	e = c.classify(context.Background(), overdue{context.Background()}, &exchange{}, broke)
+	e = c.classifyFailure(context.Background(), overdue{context.Background()}, &exchange{}, broke)
 	require.Equal(t, KindTimeout, e.Kind)
 	require.NoError(t, e.Unwrap())
-	require.Equal(t, "the caller's deadline passed", c.classify(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, broke).msg)
+	require.Equal(t, "the caller's deadline passed",
+		c.classifyFailure(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, broke).msg)
 	notJSON := &Error{Kind: KindNotJSON}
-	require.Same(t, notJSON, c.classify(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, notJSON), "the answer was there")
-	require.Same(t, broke, c.classify(context.Background(), context.Background(), &exchange{}, broke))
-	e = c.classify(context.Background(), context.Background(), &exchange{}, errors.New("the library would not"))
+	require.Same(t, notJSON, c.classifyFailure(overdue{context.Background()}, overdue{context.Background()}, &exchange{}, notJSON),
+		"the answer was there")
+	require.Same(t, broke, c.classifyFailure(context.Background(), context.Background(), &exchange{}, broke))
+	e = c.classifyFailure(context.Background(), context.Background(), &exchange{}, errors.New("the library would not"))
 	require.Equal(t, KindRequest, e.Kind)
 	require.Equal(t, CodeInvalidRequest, e.Code)
 }
@@ -77,11 +80,11 @@ func TestPoolIsBounded(t *testing.T) {
 }
 
 // A request that the transport sends again is the same.
-func TestTheBodyCanBeSentAgain(t *testing.T) {
+func TestBodyCanBeSentAgain(t *testing.T) {
 	x := &exchange{head: []byte(`{"model":"m",`)}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x.test", strings.NewReader(libraryHead+`"stream":false}`))
 	require.NoError(t, err)
-	require.Nil(t, x.complete(req))
+	require.Nil(t, x.completeBody(req))
 	first, err := io.ReadAll(req.Body)
 	require.NoError(t, err)
 	again, err := req.GetBody()

@@ -57,7 +57,9 @@ func answer(body string) http.HandlerFunc {
 }
 
 // fine is the smallest complete answer.
-const fine = `{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`
+const fine = `{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":"m-1","choices":[{"index":0,` +
+	`"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4,` +
+	`"total_tokens":7}}`
 
 func client(t testing.TB, url string, change func(*llm.Config)) *llm.Client {
 	cfg := llm.Config{Name: "fast", Model: "m-1", BaseURL: url + "/v1", APIKey: "sk-canary-key"}

@@ -18,8 +18,8 @@ type RosterConfig struct {
 	Roles map[string][]string
 	// HTTP is shared by all models. Nil means NewHTTPClient.
 	HTTP *http.Client
-	// Transport, where it is set, carries each model's requests in place of
-	// HTTP's: for what records or answers them without a server.
+	// Transport, where it is set, carries each model's requests in place of HTTP's.
+	// It is for programs that record requests, or answer them without a server.
 	Transport func(model string) http.RoundTripper
 }
 
@@ -57,8 +57,9 @@ func NewRoster(cfg RosterConfig) (*Roster, error) {
 	return r, nil
 }
 
+// addModel checks the configuration of one model and makes its client.
 func (r *Roster) addModel(name string, cfg Config, hc *http.Client) error {
-	if !validName(name) {
+	if !isValidName(name) {
 		return &PathError{Path: "models", Msg: fmt.Sprintf("the name %q is not made of letters, digits, '_' and '-'", name)}
 	}
 	if cfg.Name == "" {
@@ -78,7 +79,7 @@ func (r *Roster) addModel(name string, cfg Config, hc *http.Client) error {
 // addRole accepts a model that exists but is faulty: its own error is enough.
 func (r *Roster) addRole(role string, chain, known []string) error {
 	path := "roles." + role
-	if !validName(role) {
+	if !isValidName(role) {
 		return &PathError{Path: "roles", Msg: fmt.Sprintf("the name %q is not made of letters, digits, '_' and '-'", role)}
 	}
 	if len(chain) == 0 {

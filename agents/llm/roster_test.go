@@ -15,6 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"io"
+	"strings"
+
 	"github.com/vedette-dev/vedette/agents/llm"
 )
 
@@ -55,7 +58,8 @@ func TestRosterReportsEveryFault(t *testing.T) {
 	})
 	require.Equal(t, []string{
 		"models",
-		"models.fast.model", "models.fast.base_url", "models.fast.api_key", "models.fast.timeout", "models.fast.effort", "models.fast.context", "models.fast.max_response",
+		"models.fast.model", "models.fast.base_url", "models.fast.api_key", "models.fast.timeout", "models.fast.effort", "models.fast.context",
+		"models.fast.max_response",
 		"models.notools.schemaless", "models.odd.schemaless",
 		"models.other", "models.query.base_url", "models.rel.base_url",
 		"models.third.base_url", "models.third.effort",
@@ -103,7 +107,8 @@ func TestRosterKeepsConnectionsWarm(t *testing.T) {
 	}
 	s.Start()
 	t.Cleanup(s.Close)
-	r, err := llm.NewRoster(llm.RosterConfig{Models: map[string]llm.Config{"a": {Model: "m", BaseURL: s.URL}, "b": {Model: "n", BaseURL: s.URL}}})
+	r, err := llm.NewRoster(llm.RosterConfig{Models: map[string]llm.Config{"a": {Model: "m", BaseURL: s.URL},
+		"b": {Model: "n", BaseURL: s.URL}}})
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	for _, name := range []string{"a", "b", "a", "b"} {
@@ -197,4 +202,61 @@ func TestNilRoster(t *testing.T) {
 	require.False(t, known)
 	require.Empty(t, r.Names())
 	r.Close()
+}
+
+// carrier answers without a server and notes whose requests it carried.
+type carrier struct {
+	name string
+	seen *[]string
+}
+
+func (c carrier) RoundTrip(*http.Request) (*http.Response, error) {
+	*c.seen = append(*c.seen, c.name)
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(fine))}, nil
+}
+
+// A roster's requests go through the pool that it was given, and where each
+// model has a carrier of its own through that.
+func TestRosterCarriesRequests(t *testing.T) {
+	var seen []string
+	models := map[string]llm.Config{"a": {Model: "m", BaseURL: "http://a.test"}, "b": {Model: "m", BaseURL: "http://b.test"}}
+	pool := &http.Client{Transport: carrier{"pool", &seen}}
+	for _, tc := range []struct {
+		transport func(string) http.RoundTripper
+		want      []string
+	}{{nil, []string{"pool", "pool"}}, {func(m string) http.RoundTripper { return carrier{m, &seen} }, []string{"a", "b"}}} {
+		seen = nil
+		r, err := llm.NewRoster(llm.RosterConfig{Models: models, HTTP: pool, Transport: tc.transport})
+		require.NoError(t, err)
+		for _, name := range r.Names() {
+			c, ok := r.Lookup(name)
+			require.True(t, ok)
+			_, err := c.Chat(t.Context(), ask("hi"))
+			require.NoError(t, err)
+		}
+		require.Equal(t, tc.want, seen)
+	}
+}
+
+// Each fault of a roster is at its place and says what would be right.
+func TestRostersSayWhatIsWrong(t *testing.T) {
+	fits := llm.Config{Model: "m", BaseURL: "http://x.test"}
+	other := fits
+	other.Name = "b"
+	for want, cfg := range map[string]llm.RosterConfig{
+		`models: the name "a b" is not made of`:       {Models: map[string]llm.Config{"a b": fits}},
+		`models.a: is configured under another name`:  {Models: map[string]llm.Config{"a": other}},
+		`roles: the name "a b" is not made of`:        {Models: map[string]llm.Config{"a": fits}, Roles: map[string][]string{"a b": {"a"}}},
+		`roles.r: names no model; give at least one`:  {Models: map[string]llm.Config{"a": fits}, Roles: map[string][]string{"r": nil}},
+		`roles.r[0]: no model is named "z"; known: a`: {Models: map[string]llm.Config{"a": fits}, Roles: map[string][]string{"r": {"z"}}},
+		`roles.r[1]: "a" is in this chain already`:    {Models: map[string]llm.Config{"a": fits}, Roles: map[string][]string{"r": {"a", "a"}}},
+	} {
+		_, err := llm.NewRoster(cfg)
+		require.ErrorContains(t, err, want)
+	}
+	r, err := llm.NewRoster(llm.RosterConfig{Models: map[string]llm.Config{"a": fits}})
+	require.NoError(t, err)
+	_, err = r.ForRole("r")
+	require.ErrorContains(t, err, `no model is configured for role "r"`)
 }

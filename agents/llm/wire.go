@@ -8,11 +8,11 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// wireHead is the part of the body that go-openai may not write: its structs
-// leave out a temperature of zero, an empty content and empty arguments, and its
-// validator refuses requests by the name of the model before they are sent, on
-// grounds that do not hold for every server. Those structs stay empty for the
-// library (libraryHead) and take their place on the way out.
+// wireHead is the part of the body that go-openai may not write. Its structs leave out a
+// temperature of zero, an empty content and empty arguments, and its validator refuses
+// requests by the name of the model before they are sent, on grounds that do not hold for
+// every server. Those structs stay empty for the library (libraryHead), and a wireHead
+// takes their place on the way out.
 type wireHead struct {
 	Model       string        `json:"model"`
 	Messages    []wireMessage `json:"messages"`
@@ -23,6 +23,7 @@ type wireHead struct {
 // library that begins otherwise makes every request fail, loudly.
 const libraryHead = `{"model":"","messages":null,`
 
+// wireMessage is a Message as it goes over the wire.
 type wireMessage struct {
 	Role       string         `json:"role"`
 	Content    *string        `json:"content"`
@@ -31,12 +32,14 @@ type wireMessage struct {
 	ToolCallID *string        `json:"tool_call_id,omitempty"`
 }
 
+// wireToolCall is a ToolCall as it goes over the wire.
 type wireToolCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"`
 	Function wireFunction `json:"function"`
 }
 
+// wireFunction is the name and the arguments of a wireToolCall.
 type wireFunction struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
@@ -45,8 +48,8 @@ type wireFunction struct {
 // noParameters stands for a function that takes none.
 var noParameters = json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)
 
-// check refuses what no server could answer, before anything is sent.
-func (c *Client) check(r Request) *Error {
+// checkRequest refuses a request that no server could answer, before anything is sent.
+func (c *Client) checkRequest(r Request) *Error {
 	refuse := func(msg string) *Error { return &Error{Kind: KindRequest, Code: CodeInvalidRequest, msg: msg} }
 	if len(r.Tools) > 0 && c.cfg.SupportsTools != nil && !*c.cfg.SupportsTools {
 		return &Error{Kind: KindRequest, Code: CodeToolsUnsupported, msg: "the model is configured without tools"}
@@ -71,13 +74,15 @@ func (c *Client) check(r Request) *Error {
 	if r.Schema != nil && c.cfg.Schemaless == ViaTool && (len(r.Tools) > 0 || r.ToolChoice != "") {
 		return refuse("the model answers a schema by a tool call, so the request can't have tools besides")
 	}
-	if !knownChoice(r) {
+	if !hasKnownChoice(r) {
 		return refuse("the tool choice names no tool of the request")
 	}
 	return nil
 }
 
-func knownChoice(r Request) bool {
+// hasKnownChoice reports whether the request's ToolChoice is one of the API's words or
+// names a tool.
+func hasKnownChoice(r Request) bool {
 	switch r.ToolChoice {
 	case "", "auto", "none", "required":
 		return true
@@ -90,14 +95,14 @@ func knownChoice(r Request) bool {
 	return false
 }
 
-// head builds our half of the body, without its closing brace.
-func (c *Client) head(r Request) ([]byte, error) {
+// buildHead builds this package's half of the body, without its closing brace.
+func (c *Client) buildHead(r Request) ([]byte, error) {
 	h := wireHead{Model: c.cfg.Model, Messages: make([]wireMessage, 0, len(r.Messages))}
 	if !c.cfg.Reasoning {
 		h.Temperature = r.Temperature
 	}
 	for i := range r.Messages {
-		h.Messages = append(h.Messages, wireOf(&r.Messages[i]))
+		h.Messages = append(h.Messages, newWireMessage(&r.Messages[i]))
 	}
 	b, err := json.Marshal(h)
 	if err != nil {
@@ -107,7 +112,8 @@ func (c *Client) head(r Request) ([]byte, error) {
 	return b, nil
 }
 
-func wireOf(m *Message) wireMessage {
+// newWireMessage returns a message as it goes over the wire.
+func newWireMessage(m *Message) wireMessage {
 	w := wireMessage{Role: m.Role, Content: &m.Content, Name: m.Name}
 	if m.Role == RoleAssistant && m.Content == "" && len(m.ToolCalls) > 0 {
 		w.Content = nil // null: it said nothing, it called
@@ -123,9 +129,9 @@ func wireOf(m *Message) wireMessage {
 	return w
 }
 
-// tail is the library's half of the request.
-func (c *Client) tail(r Request) openai.ChatCompletionRequest {
-	req := openai.ChatCompletionRequest{ReasoningEffort: c.cfg.effort()}
+// buildTail builds the library's half of the request.
+func (c *Client) buildTail(r Request) openai.ChatCompletionRequest {
+	req := openai.ChatCompletionRequest{ReasoningEffort: c.cfg.effortToSend()}
 	if c.cfg.LegacyMaxTokens {
 		req.MaxTokens = r.MaxTokens //nolint:staticcheck // servers that know no other name are what the option is for
 	} else {
@@ -147,14 +153,14 @@ func (c *Client) tail(r Request) openai.ChatCompletionRequest {
 		req.ToolChoice = openai.ToolChoice{Type: openai.ToolTypeFunction, Function: openai.ToolFunction{Name: r.ToolChoice}}
 	}
 	if r.Schema != nil {
-		c.shape(&req, r.Schema)
+		c.askForSchema(&req, r.Schema)
 	}
 	return req
 }
 
-// shape asks for an answer of the schema's shape, in the strongest way that the
+// askForSchema asks for an answer of the schema's shape, in the strongest way that the
 // server knows.
-func (c *Client) shape(req *openai.ChatCompletionRequest, s *Schema) {
+func (c *Client) askForSchema(req *openai.ChatCompletionRequest, s *Schema) {
 	switch c.cfg.Schemaless {
 	case ViaTool:
 		req.Tools = []openai.Tool{{Type: openai.ToolTypeFunction,
@@ -170,8 +176,8 @@ func (c *Client) shape(req *openai.ChatCompletionRequest, s *Schema) {
 	}
 }
 
-// join puts our half in front of the library's.
-func join(head, body []byte) ([]byte, bool) {
+// joinHalves puts this package's half of a body in front of the library's.
+func joinHalves(head, body []byte) ([]byte, bool) {
 	rest, ok := bytes.CutPrefix(body, []byte(libraryHead))
 	if !ok {
 		return nil, false

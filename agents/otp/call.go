@@ -7,29 +7,7 @@ import (
 	"time"
 )
 
-// Messages between the package's own parts. Users' messages always travel in
-// cast or call: Proto.Actor gives meaning to some types and to nil.
-type (
-	cast       struct{ msg any }
-	timerFired struct {
-		ref Ref
-		msg any
-	}
-	taskDone    struct{ TaskResult }
-	downMsg     struct{ Down }
-	replyMsg    struct{ Reply }
-	childReady  struct{ p *proc }
-	childGone   struct{ p *proc }
-	stopTree    struct{ reason Reason }
-	stopExpired struct{ procs []*proc }
-	startLate   struct{ p *proc }
-	retryChild  struct {
-		k   *child
-		try uint64
-	}
-)
-
-// States of a call; it leaves waiting exactly once.
+// States of a call. A call leaves waiting exactly once.
 const (
 	waiting uint32 = iota
 	answered
@@ -48,14 +26,13 @@ type call struct {
 	notify func(*call)   // for Context.Request
 }
 
-// finish answers the call. It reports false if the caller has given up or was
-// answered before.
+// finish answers the call. It reports false if the caller gave up or has an answer.
 func (c *call) finish(value any, err error) bool {
 	if !c.state.CompareAndSwap(waiting, answered) {
 		return false
 	}
 	c.value, c.err = value, err
-	c.target.forget(c)
+	c.target.dropWaiter(c)
 	if c.notify != nil {
 		c.notify(c)
 	} else {
@@ -64,23 +41,24 @@ func (c *call) finish(value any, err error) bool {
 	return true
 }
 
-// giveUp reports false if an answer is there or on its way.
+// giveUp ends the caller's wait. It reports false if an answer is there or on its way.
 func (c *call) giveUp() bool {
 	if !c.state.CompareAndSwap(waiting, givenUp) {
 		return false
 	}
-	c.target.forget(c)
+	c.target.dropWaiter(c)
 	return true
 }
 
-func (c *call) waiting() bool { return c.state.Load() == waiting }
+// isWaiting reports whether the caller still waits.
+func (c *call) isWaiting() bool { return c.state.Load() == waiting }
 
-// enter registers the call with its target, so that the target's end answers
-// it, and posts it.
-func (c *call) enter() {
+// postToTarget registers the call with its target and posts it. The target's end then
+// answers the call.
+func (c *call) postToTarget() {
 	p := c.target
 	p.mu.Lock()
-	if p.closed {
+	if p.phase == phaseClosed {
 		reason := p.reasonLocked()
 		p.mu.Unlock()
 		c.finish(nil, &DownError{PID: PID{p}, Reason: reason})
@@ -91,13 +69,7 @@ func (c *call) enter() {
 	}
 	p.waiters[c] = struct{}{}
 	p.mu.Unlock()
-	p.post(c)
-}
-
-func (p *proc) forget(c *call) {
-	p.mu.Lock()
-	delete(p.waiters, c)
-	p.mu.Unlock()
+	p.postMessage(c)
 }
 
 // Call sends msg and waits for the reply. ctx must have a deadline
@@ -113,7 +85,7 @@ func Call(ctx context.Context, pid PID, msg any) (any, error) {
 		return nil, ErrNoProcess
 	}
 	c := &call{msg: msg, target: pid.p, done: make(chan struct{}, 1)}
-	c.enter()
+	c.postToTarget()
 	select {
 	case <-c.done:
 		return c.value, c.err
@@ -159,34 +131,36 @@ func (r *request) release() {
 	r.c.giveUp()
 }
 
-func (p *proc) request(pid PID, msg any, timeout time.Duration) Ref {
+// sendRequest sends a call whose answer comes back to p as a Reply message.
+func (p *proc) sendRequest(pid PID, msg any, timeout time.Duration) Ref {
 	ref := p.sys.nextRef()
-	answer := func(v any, err error) { p.post(replyMsg{Reply{ref, v, err}}) }
+	answer := func(v any, err error) { p.postMessage(replyMsg{Reply{ref, v, err}}) }
 	r := &request{stop: func() bool { return false }}
 	switch {
 	case timeout <= 0:
-		p.hold(ref, noop{})
+		p.holdUntilEnd(ref, noop{})
 		answer(nil, ErrNoDeadline)
 		return ref
 	case pid.p == nil:
-		p.hold(ref, noop{})
+		p.holdUntilEnd(ref, noop{})
 		answer(nil, ErrNoProcess)
 		return ref
 	}
 	r.c = &call{msg: msg, target: pid.p, notify: func(c *call) { answer(c.value, c.err) }}
-	r.stop = p.sys.after(timeout, func() {
+	r.stop = p.sys.startTimer(timeout, func() {
 		if r.c.giveUp() {
 			answer(nil, ErrTimeout)
 		}
 	})
-	if !p.hold(ref, r) {
+	if !p.holdUntilEnd(ref, r) {
 		r.release()
 		return ref
 	}
-	r.c.enter()
+	r.c.postToTarget()
 	return ref
 }
 
+// noop holds the place of a request that ended before it was sent.
 type noop struct{}
 
 func (noop) release() {}

@@ -1,10 +1,6 @@
 package otp
 
-import (
-	"errors"
-	"time"
-)
-
+// childState is what a supervisor knows of a child's process.
 type childState uint8
 
 const (
@@ -27,7 +23,7 @@ type child struct {
 	proc    *proc // the present incarnation, nil if none
 	last    *proc // the newest incarnation, also when it is gone
 	starts  int   // successful starts
-	from    *call // who waits for the start
+	from    *call // the caller that waits for the start
 	added   bool  // the start belongs to StartChild: on failure the spec goes too
 	stopped []*call
 	try     uint64 // identifies the pending restart; a stale timer has an older one
@@ -35,6 +31,7 @@ type child struct {
 	counted bool // the pending restart is in the intensity already
 }
 
+// stopTimer stops the child's timer, if one runs.
 func (k *child) stopTimer() {
 	if k.timer != nil {
 		k.timer()
@@ -42,61 +39,8 @@ func (k *child) stopTimer() {
 	}
 }
 
-// core is what both supervisors share: starting, stopping and reporting one child.
-type core struct {
-	p       *proc
-	in      intensity
-	backoff Backoff
-}
-
-func (t *core) emit(typ EventType, p *proc, r Reason) {
-	t.p.sys.report(typ, p, r)
-}
-
-// launch spawns a new incarnation; childReady or childGone tells the outcome.
-func (t *core) launch(k *child) {
-	p := newProc(t.p.sys, t.p, &k.spec)
-	p.slot, p.restarts = k, k.starts
-	if k.last != nil {
-		p.before = k.last.exitReason().brief()
-	}
-	k.proc, k.last, k.state = p, p, starting
-	k.try++
-	if !t.p.addKid(p) {
-		p.kill() // we were killed ourselves
-		return
-	}
-	if err := p.spawn(t.p.ac); err != nil {
-		p.mu.Lock()
-		p.initErr = err
-		p.mu.Unlock()
-		p.kill()
-		return
-	}
-	if d := k.spec.startTimeout(); d > 0 {
-		k.timer = t.p.sys.after(d, func() { t.p.post(startLate{p}) })
-	}
-}
-
-// onReady makes a starting child a running one. It reports false when the
-// message is stale.
-func (t *core) onReady(k *child, p *proc) bool {
-	if k.proc != p || k.state != starting {
-		return false
-	}
-	k.stopTimer()
-	k.state = running
-	k.starts++
-	if k.starts == 1 {
-		t.emit(ChildStarted, p, Reason{})
-	} else {
-		t.emit(ChildRestarted, p, Reason{})
-	}
-	return true
-}
-
-// answerStart answers the caller that waits for the start. It reports false if the
-// caller gave up: no process knows the child then, so the child must end.
+// answerStart answers the caller that waits for the start. It reports false if the caller
+// gave up: no process knows the child then, so the child must end.
 func (k *child) answerStart(err error) bool {
 	from := k.from
 	k.from = nil
@@ -110,132 +54,20 @@ func (k *child) answerStart(err error) bool {
 	return from.finish(PID{k.proc}, nil)
 }
 
-// onLate ends a child whose Init hangs.
-func (t *core) onLate(p *proc) {
-	k := p.slot
-	if k.proc != p || k.state != starting {
-		return
-	}
-	p.mu.Lock()
-	p.initErr = ErrStartTimeout
-	p.mu.Unlock()
-	p.kill()
-}
-
-// halt asks a child to stop and sets its deadline; childGone follows. With
-// group set the deadline is left to the caller.
-func (t *core) halt(k *child, group bool) {
-	k.stopTimer()
-	k.state = stopping
-	d := k.spec.shutdown()
-	if d == BrutalKill {
-		k.proc.kill()
-		return
-	}
-	p := k.proc
-	p.stop(Shutdown(nil))
-	if !group && d != Infinity {
-		k.timer = t.p.sys.after(d, func() { t.p.post(stopExpired{[]*proc{p}}) })
-	}
-}
-
-// expire kills those that are still stopping; all others are gone already.
-func (t *core) expire(procs []*proc) {
-	for _, p := range procs {
-		if p.slot.proc == p && p.slot.state == stopping {
-			p.kill()
-		}
-	}
-}
-
-// gone clears the record after the end of p and returns the state it was in.
-func (t *core) gone(k *child) childState {
-	k.stopTimer()
-	was := k.state
-	k.proc, k.state = nil, absent
-	return was
-}
-
-// reportStop reports a child that was asked to stop and ended otherwise.
-func (t *core) reportStop(k *child, p *proc) {
-	r := p.exitReason()
-	if r.Kind == KindCrash {
-		t.emit(ChildCrashed, p, r)
-	}
-	calls := k.stopped
-	k.stopped = nil
-	for _, c := range calls {
-		c.finish(nil, nil)
-	}
-}
-
-// reportExit applies R13: the wanted ends of transient and temporary children
-// are not news, all other ends are.
-func (t *core) reportExit(k *child, p *proc) {
-	r := p.exitReason()
-	switch {
-	case r.Failed():
-		t.emit(ChildCrashed, p, r)
-	case k.spec.Restart == Permanent:
-		t.emit(ChildExited, p, r)
-	}
-}
-
-// schedule enters one restart. It reports false when the intensity is spent;
-// now is true when the restart is due at once.
-func (t *core) schedule(k *child) (granted, now bool) {
-	if !t.in.add(t.p.sys.now()) {
-		return false, false
-	}
-	d := t.backoff.delay(len(t.in.times))
-	if d == 0 {
-		return true, true
-	}
-	t.await(k, d)
-	return true, false
-}
-
-// await makes the restart of k pending for d.
-func (t *core) await(k *child, d time.Duration) {
-	k.state, k.counted = pending, true
-	k.try++
-	msg := retryChild{k, k.try}
-	k.timer = t.p.sys.after(d, func() { t.p.post(msg) })
-}
-
-// again makes a failed restart be retried by a message to self, so that
-// requests that wait in the mailbox come first (R6).
-func (t *core) again(k *child) {
-	k.state, k.counted = pending, false
-	k.try++
-	t.p.post(retryChild{k, k.try})
-}
-
-// cancelPending ends a pending restart (R10).
-func (k *child) cancelPending() {
+// cancelRestart cancels a restart that is due (R10).
+func (k *child) cancelRestart() {
 	k.stopTimer()
 	k.try++
 	k.state = absent
 }
 
-func (t *core) giveUp() Reason {
-	r := Shutdown(ErrMaxRestarts)
-	t.p.sys.report(GaveUp, t.p, r)
-	return r
-}
-
-// ignored must survive the Is and Unwrap methods of a child's own error: it is
-// asked in the supervisor's goroutine.
-func ignored(err error) (yes bool) {
-	defer func() { _ = recover() }()
-	return errors.Is(err, ErrIgnore)
-}
-
-func (k *child) info() ChildInfo {
+// describeChild returns the child as WhichChildren lists it.
+func (k *child) describeChild() ChildInfo {
 	return ChildInfo{ID: k.spec.ID, PID: PID{k.proc}, Type: k.spec.Type, Restart: k.spec.Restart, State: k.state.String()}
 }
 
-func count(kids []*child) Counts {
+// countRecords counts children for CountChildren.
+func countRecords(kids []*child) Counts {
 	var n Counts
 	for _, k := range kids {
 		n.Specs++

@@ -6,23 +6,6 @@ import (
 	"time"
 )
 
-// Server is one process's behaviour. Its methods are called one at a time, by
-// whatever goroutine the runtime chooses, so a Server needs no locks. It must
-// block only in work that ends with Context.Context; long work belongs in
-// Context.Async.
-type Server interface {
-	// Init prepares the state. An error or a panic fails the start; ErrIgnore
-	// means that nothing is to run.
-	Init(c *Context) error
-	// Handle takes one message: what was sent or called, or Down, TaskResult,
-	// Reply and timer messages. A panic ends this incarnation.
-	Handle(c *Context, msg any)
-	// Terminate cleans up. It is called after the last Handle if Init
-	// succeeded, and never after a kill: do not rely on it for what must be
-	// durable. Context.Context is cancelled by then.
-	Terminate(c *Context, reason Reason)
-}
-
 // Context is a server's view of its own process. Use it only inside the three
 // callbacks; Self, Context, Logger and From values may leave them.
 type Context struct {
@@ -34,27 +17,27 @@ type Context struct {
 func (c *Context) Self() PID { return PID{c.p} }
 
 // Parent returns the supervisor's PID, zero for a root.
-func (c *Context) Parent() PID { return c.p.supervisor() }
+func (c *Context) Parent() PID { return c.p.supervisorPID() }
 
 // System returns the system the process belongs to.
 func (c *Context) System() *System { return c.p.sys }
 
 // Context is cancelled as soon as this incarnation is asked to stop, crashes or
 // is killed. In Terminate use context.WithoutCancel for what must still be done.
-func (c *Context) Context() context.Context { return c.p.context() }
+func (c *Context) Context() context.Context { return c.p.openContext() }
 
 // Logger returns the system's logger with the process's PID.
 func (c *Context) Logger() *slog.Logger {
-	return c.p.sys.log.With(slog.String("pid", c.p.name()))
+	return c.p.sys.log.With(slog.String("pid", c.p.processName()))
 }
 
 // Stop ends this process with reason after the callback returns. Waiting
 // messages are dropped.
-func (c *Context) Stop(reason Reason) { c.p.exit(reason) }
+func (c *Context) Stop(reason Reason) { c.p.endWithReason(reason) }
 
-// From returns the address of the answer to the Call being handled and promises
-// that somebody will Reply; without From or Reply the caller gets ErrNoReply
-// when Handle returns. For a Send it is not Valid.
+// From returns the address of the answer to the Call being handled, and promises that a
+// Reply will come. Without From or Reply the caller gets ErrNoReply when Handle returns.
+// For a Send it is not Valid.
 func (c *Context) From() From {
 	if c.cur != nil {
 		c.cur.taken = true
@@ -80,22 +63,22 @@ func (c *Context) Call(pid PID, msg any, timeout time.Duration) (any, error) {
 // Request is Call without waiting: the answer arrives as a Reply with the
 // returned Ref, exactly once. The timeout is mandatory.
 func (c *Context) Request(pid PID, msg any, timeout time.Duration) Ref {
-	return c.p.request(pid, msg, timeout)
+	return c.p.sendRequest(pid, msg, timeout)
 }
 
 // StartChild asks the supervisor sup to start a child without waiting. The
 // Reply's Value is the PID. If this process ends first, or the timeout passes,
 // a child that came up meanwhile is stopped again.
 func (c *Context) StartChild(sup PID, spec ChildSpec, timeout time.Duration) Ref {
-	return c.p.request(sup, startChild{spec}, timeout)
+	return c.p.sendRequest(sup, startChild{spec}, timeout)
 }
 
 // SendAfter delivers msg to this process's Handle after d, unless CancelTimer
 // comes first or the incarnation ends.
 func (c *Context) SendAfter(d time.Duration, msg any) Ref {
 	p, ref := c.p, c.p.sys.nextRef()
-	t := timer{p.sys.after(d, func() { p.post(timerFired{ref, msg}) })}
-	if !p.hold(ref, t) {
+	t := timer{p.sys.startTimer(d, func() { p.postMessage(timerFired{ref, msg}) })}
+	if !p.holdUntilEnd(ref, t) {
 		t.release()
 	}
 	return ref
@@ -104,7 +87,7 @@ func (c *Context) SendAfter(d time.Duration, msg any) Ref {
 // CancelTimer ends a timer; its message will not be handled, even if it is
 // queued already. It reports false when the message was handled before.
 func (c *Context) CancelTimer(ref Ref) bool {
-	h := c.p.take(ref)
+	h := c.p.takeHolder(ref)
 	if h == nil {
 		return false
 	}
@@ -112,99 +95,26 @@ func (c *Context) CancelTimer(ref Ref) bool {
 	return true
 }
 
+// timer is a timer that a process set for itself.
 type timer struct{ stop func() bool }
 
 func (t timer) release() { t.stop() }
 
-// Monitor makes the end of pid a Down message with the returned Ref, exactly
-// once, also when it has ended already.
+// Monitor makes the end of pid a Down message with the returned Ref. The message comes
+// exactly once, also when pid has ended already.
 func (c *Context) Monitor(pid PID) Ref {
 	p, ref := c.p, c.p.sys.nextRef()
-	if !p.hold(ref, &monitor{pid, ref}) {
+	if !p.holdUntilEnd(ref, &monitor{pid, ref}) {
 		return ref
 	}
-	deliver := func(d Down) { p.post(downMsg{d}) }
+	deliver := func(d Down) { p.postMessage(downMsg{d}) }
 	if pid.p == nil {
 		deliver(Down{Ref: ref, Reason: Crash(ErrNoProcess)})
 		return ref
 	}
-	pid.p.watch(ref, deliver)
+	pid.p.addWatcher(ref, deliver)
 	return ref
 }
 
 // Demonitor ends a monitor; its Down will not be handled, even if it is queued.
 func (c *Context) Demonitor(ref Ref) bool { return c.CancelTimer(ref) }
-
-type monitor struct {
-	pid PID
-	ref Ref
-}
-
-func (m *monitor) release() {
-	if m.pid.p != nil {
-		m.pid.p.unwatch(m.ref)
-	}
-}
-
-// dispatch hands one message to the server or the supervisor.
-func (p *proc) dispatch(msg any) {
-	if t, ok := p.srv.(tree); ok {
-		p.dispatchTree(t, msg)
-		return
-	}
-	c := &p.self
-	switch m := msg.(type) {
-	case cast:
-		p.srv.Handle(c, m.msg)
-	case *call:
-		p.onCall(m)
-	case timerFired:
-		if p.take(m.ref) != nil {
-			p.srv.Handle(c, m.msg)
-		}
-	case taskDone:
-		if p.take(m.Ref) != nil {
-			p.srv.Handle(c, m.TaskResult)
-		}
-	case downMsg:
-		if p.take(m.Ref) != nil {
-			p.srv.Handle(c, m.Down)
-		}
-	case replyMsg:
-		if h := p.take(m.Ref); h != nil {
-			h.release()
-			p.srv.Handle(c, m.Reply)
-		}
-	}
-}
-
-func (p *proc) onCall(m *call) {
-	if _, ok := m.msg.(supRequest); ok {
-		m.finish(nil, ErrNotSupervisor)
-		return
-	}
-	if !m.waiting() {
-		return // the caller is gone, and this work is for the caller alone
-	}
-	p.self.cur = m
-	p.srv.Handle(&p.self, m.msg)
-	p.self.cur = nil
-	if !m.taken && !p.exiting {
-		m.finish(nil, ErrNoReply)
-	}
-}
-
-func (p *proc) dispatchTree(t tree, msg any) {
-	m, ok := msg.(*call)
-	if !ok {
-		t.message(msg)
-		return
-	}
-	if _, ok := m.msg.(supRequest); !ok {
-		m.finish(nil, ErrNotServer)
-		return
-	}
-	if m.waiting() {
-		t.request(m)
-	}
-}

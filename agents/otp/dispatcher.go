@@ -31,14 +31,16 @@ func (d *dispatcher) Schedule(fn func()) {
 		return
 	}
 	d.mu.Unlock()
-	go d.work(fn)
+	go d.runMailboxes(fn)
 }
 
 // Throughput is how many messages a mailbox handles before it lets others run.
 func (*dispatcher) Throughput() int { return 300 }
 
-func (d *dispatcher) work(fn func()) {
-	// A process that somebody's message woke does not belong to that somebody.
+// runMailboxes runs one mailbox after another, as long as the dispatcher has work for the
+// goroutine.
+func (d *dispatcher) runMailboxes(fn func()) {
+	// A process does not carry the labels of the sender whose message woke it.
 	unlabelled := context.Background()
 	pprof.SetGoroutineLabels(unlabelled)
 	returned := false
@@ -50,7 +52,7 @@ func (d *dispatcher) work(fn func()) {
 	next := make(chan func(), 1)
 	for fn != nil {
 		fn()
-		if !d.wait(next) {
+		if !d.offerGoroutine(next) {
 			break
 		}
 		pprof.SetGoroutineLabels(unlabelled) // a callback may have set its own
@@ -59,9 +61,9 @@ func (d *dispatcher) work(fn func()) {
 	returned = true
 }
 
-// wait offers the goroutine for more work. It reports false when there are
-// enough of them.
-func (d *dispatcher) wait(next chan func()) bool {
+// offerGoroutine offers the goroutine for more work. It reports false when enough
+// goroutines wait.
+func (d *dispatcher) offerGoroutine(next chan func()) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed || len(d.idle) == maxIdle {
@@ -71,7 +73,7 @@ func (d *dispatcher) wait(next chan func()) bool {
 	return true
 }
 
-// close ends the goroutines that wait, and lets none wait again.
+// close ends the goroutines that wait, and lets no other wait.
 func (d *dispatcher) close() {
 	d.mu.Lock()
 	idle := d.idle

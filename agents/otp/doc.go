@@ -48,6 +48,36 @@
 // the code starts itself, a concurrent map write and exhausted memory end the
 // program: run code you do not trust in a subprocess.
 //
+// # The rules
+//
+// Comments and tests cite these rules of OTP by their numbers.
+//
+//   - R1: MaxRestarts in Period are granted, counted for the supervisor. A crash is one
+//     entry, however many children restart; an entry exactly Period old counts.
+//   - R2: beyond that the supervisor stops its children and ends with shutdown.
+//   - R3: a Permanent child is always restarted, a Transient one unless it ended by
+//     normal or shutdown, a Temporary one never.
+//   - R4: OneForAll and RestForOne stop the group in reverse and start it in order;
+//     Temporary siblings are stopped and forgotten.
+//   - R5: children start in the listed order, each after the one before has started. An
+//     initial start that fails stops those before it and fails the supervisor.
+//   - R6: a start that fails during a restart counts again and is retried by a message
+//     to the supervisor itself. One that fails in StartChild is returned, not counted.
+//   - R7: after ErrIgnore a dynamic supervisor drops the child. A static one keeps the
+//     spec without a process, unless it is Temporary.
+//   - R8: a static supervisor stops its children in reverse, awaiting each; a dynamic one
+//     asks all at once.
+//   - R9: a child that isn't gone after its Shutdown time is killed.
+//   - R10: TerminateChild cancels a pending restart.
+//   - R11: a static supervisor refuses an id that it has. A dynamic one knows no ids, and
+//     MaxChildren counts the children that await a restart.
+//   - R12: Significant is for Transient and Temporary children; AutoShutdown says when
+//     their ends end the supervisor.
+//   - R13: a Transient or Temporary child's end by normal or shutdown is not reported. All
+//     other ends are, with the reason and the child's id.
+//   - R14: Terminate runs only after the running callback has ended, and is not guaranteed.
+//   - R15: a task is Temporary; the process that began it gets one TaskResult.
+//
 // # What not to do
 //
 //   - Do not block a callback on anything that ignores Context.Context.

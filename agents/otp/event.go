@@ -27,7 +27,7 @@ const (
 	// LateReturn says that the goroutine of an abandoned child ended after all.
 	LateReturn
 	// TaskCrashed says that a function of Context.Async panicked or ended its
-	// goroutine; the process that began it lives on and gets the TaskResult.
+	// goroutine. The process that began it lives on and gets the TaskResult.
 	TaskCrashed
 )
 
@@ -41,7 +41,8 @@ func (t EventType) String() string {
 	return "unknown"
 }
 
-func (t EventType) level() slog.Level {
+// logLevel returns the level at which logs have the event.
+func (t EventType) logLevel() slog.Level {
 	switch t {
 	case ChildStarted:
 		return slog.LevelDebug
@@ -68,26 +69,26 @@ type Event struct {
 	Restarts int
 }
 
-// report makes and emits an event about p.
-func (s *System) report(t EventType, p *proc, r Reason) {
-	s.emit(Event{Type: t, Supervisor: p.supervisor(), ChildID: p.spec.ID, PID: PID{p}, Reason: r, Spec: *p.spec, Restarts: p.restarts})
+// reportProcess makes and emits an event about p.
+func (s *System) reportProcess(t EventType, p *proc, r Reason) {
+	s.emitEvent(Event{Type: t, Supervisor: p.supervisorPID(), ChildID: p.spec.ID, PID: PID{p}, Reason: r, Spec: *p.spec, Restarts: p.restarts})
 }
 
-// emit hands the event to the hook and to slog. A panicking hook loses its
+// emitEvent hands the event to the hook and to slog. A panicking hook loses its
 // event, never the supervisor.
-func (s *System) emit(e Event) {
+func (s *System) emitEvent(e Event) {
 	e.Time = s.now()
 	if s.opts.OnEvent != nil {
-		s.hook(e)
+		s.callHook(e)
 	}
-	ctx, level := context.Background(), e.Type.level()
+	ctx, level := context.Background(), e.Type.logLevel()
 	if !s.log.Enabled(ctx, level) {
 		return
 	}
 	attrs := []slog.Attr{slog.String("child", e.ChildID), slog.String("pid", e.PID.String()),
 		slog.String("supervisor", e.Supervisor.String())}
 	if e.Type.hasReason() {
-		attrs = append(attrs, slog.String("reason", e.Reason.String()), e.spec())
+		attrs = append(attrs, slog.String("reason", e.Reason.String()), e.describeSpec())
 	}
 	if stack := e.Reason.Stack(); stack != "" {
 		attrs = append(attrs, slog.String("stack", stack))
@@ -95,14 +96,16 @@ func (s *System) emit(e Event) {
 	s.log.LogAttrs(ctx, level, e.Type.String(), attrs...)
 }
 
+// hasReason reports whether events of this type have a Reason.
 func (t EventType) hasReason() bool {
 	return t != ChildStarted && t != ChildRestarted && t != LateReturn
 }
 
-// spec is the child spec as a log shows it: nothing in it comes from a message.
-func (e *Event) spec() slog.Attr {
+// describeSpec returns the child spec as a log shows it: nothing in it comes from a
+// message.
+func (e *Event) describeSpec() slog.Attr {
 	attrs := []slog.Attr{slog.String("restart", e.Spec.Restart.String()), slog.String("type", e.Spec.Type.String()),
-		slog.String("shutdown", span(e.Spec.shutdown())), slog.Int("restarts", e.Restarts)}
+		slog.String("shutdown", formatShutdown(e.Spec.shutdownTime())), slog.Int("restarts", e.Restarts)}
 	if e.Spec.Name != "" {
 		attrs = append(attrs, slog.String("name", e.Spec.Name))
 	}
@@ -112,7 +115,8 @@ func (e *Event) spec() slog.Attr {
 	return slog.Attr{Key: "spec", Value: slog.GroupValue(attrs...)}
 }
 
-func span(d time.Duration) string {
+// formatShutdown returns a shutdown time in OTP's words.
+func formatShutdown(d time.Duration) string {
 	switch d {
 	case Infinity:
 		return "infinity"
@@ -122,7 +126,8 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
-func (s *System) hook(e Event) {
+// callHook hands the event to the program's hook and contains its panic.
+func (s *System) callHook(e Event) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.log.Error("event hook panicked", slog.String("reason", newExit(r).Error()))
@@ -130,19 +135,3 @@ func (s *System) hook(e Event) {
 	}()
 	s.opts.OnEvent(e)
 }
-
-// bareHandler passes Proto.Actor's warnings on without their attributes, which
-// hold whole messages and panic values.
-type bareHandler struct{ to slog.Handler }
-
-func (h bareHandler) Enabled(ctx context.Context, l slog.Level) bool {
-	return l >= slog.LevelWarn && h.to.Enabled(ctx, l)
-}
-
-func (h bareHandler) Handle(ctx context.Context, r slog.Record) error {
-	return h.to.Handle(ctx, slog.NewRecord(r.Time, r.Level, "protoactor: "+r.Message, r.PC))
-}
-
-func (h bareHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
-
-func (h bareHandler) WithGroup(string) slog.Handler { return h }

@@ -159,7 +159,8 @@ func TestR1R3R11_DynamicModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		run++
 		limit, most := rapid.IntRange(1, 4).Draw(rt, "limit"), rapid.IntRange(1, 5).Draw(rt, "max children")
-		sup := r.start(DynamicSupervisorSpec(fmt.Sprint("dyn", run), DynamicSupervisorOptions{MaxChildren: most, MaxRestarts: limit, Period: time.Second}))
+		sup := r.start(DynamicSupervisorSpec(fmt.Sprint("dyn", run), DynamicSupervisorOptions{
+			MaxChildren: most, MaxRestarts: limit, Period: time.Second}))
 		defer func() { _ = TerminateChild(r.ctx, PID{r.root}, sup) }()
 		kinds, crashes := map[string]Restart{}, []time.Time{}
 		for n := range rapid.IntRange(1, 40).Draw(rt, "steps") {

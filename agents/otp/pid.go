@@ -1,9 +1,5 @@
 package otp
 
-import (
-	"context"
-)
-
 // Ref names one request, timer, task or monitor of this process. Refs are
 // never reused; the zero Ref names nothing.
 type Ref uint64
@@ -20,7 +16,7 @@ func (pid PID) String() string {
 	if pid.p == nil {
 		return "none"
 	}
-	return pid.p.name()
+	return pid.p.processName()
 }
 
 // ID returns the ID of the child spec the process was started from.
@@ -40,7 +36,7 @@ func (pid PID) Alive() bool { return pid.p != nil && pid.p.run.Load() != dead }
 // ends is lost: journal what must not be.
 func (pid PID) Send(msg any) {
 	if pid.p != nil {
-		pid.p.post(cast{msg})
+		pid.p.postMessage(cast{msg})
 	}
 }
 
@@ -52,62 +48,4 @@ func Kill(pid PID) {
 	if pid.p != nil {
 		pid.p.kill()
 	}
-}
-
-// Down is the message of a monitor: the process ended, and why.
-type Down struct {
-	Ref    Ref
-	PID    PID
-	Reason Reason
-}
-
-// Monitor calls fn once with the end of pid, at once if it has ended already.
-// fn runs in another process's goroutine: it must not block. cancel reports
-// whether it came before the call of fn.
-func Monitor(pid PID, fn func(Down)) (cancel func() bool) {
-	if pid.p == nil {
-		fn(Down{Reason: Crash(ErrNoProcess)})
-		return func() bool { return false }
-	}
-	ref := pid.p.sys.nextRef()
-	pid.p.watch(ref, fn)
-	return func() bool { return pid.p.unwatch(ref) }
-}
-
-// Wait returns the reason of pid's end, waiting for it until ctx is done.
-func Wait(ctx context.Context, pid PID) (Reason, error) {
-	ended := make(chan Reason, 1)
-	cancel := Monitor(pid, func(d Down) { ended <- d.Reason })
-	select {
-	case r := <-ended:
-		return r, nil
-	case <-ctx.Done():
-		if !cancel() {
-			return <-ended, nil
-		}
-		return Reason{}, ctx.Err()
-	}
-}
-
-func (p *proc) watch(ref Ref, fn func(Down)) {
-	p.mu.Lock()
-	if p.closed {
-		reason := p.reasonLocked()
-		p.mu.Unlock()
-		fn(Down{Ref: ref, PID: PID{p}, Reason: reason})
-		return
-	}
-	if p.watchers == nil {
-		p.watchers = map[Ref]func(Down){}
-	}
-	p.watchers[ref] = fn
-	p.mu.Unlock()
-}
-
-func (p *proc) unwatch(ref Ref) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, ok := p.watchers[ref]
-	delete(p.watchers, ref)
-	return ok
 }

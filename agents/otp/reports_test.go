@@ -107,7 +107,7 @@ func (s *spiteful) Format(fmt.State, rune) {
 
 // Whatever a child panics with, stops with, fails its start with or fails a
 // task with, its value is in no log, and its methods harm no supervisor.
-func TestR13D24_ReportsHoldNoValues(t *testing.T) {
+func TestR13_ReportsHoldNoValues(t *testing.T) {
 	const canary = "canary-7f3a"
 	for name, v := range map[string]any{
 		"string":         canary,
@@ -190,3 +190,42 @@ func TestR15_TaskReports(t *testing.T) {
 	require.Empty(t, r.events)
 	require.True(t, pid.Alive())
 }
+
+// Nothing a message, panic value or error carries reaches the log.
+func TestLogsHoldNoContents(t *testing.T) {
+	var buf bytes.Buffer
+	var mu sync.Mutex
+	w := writer(func(b []byte) (int, error) { mu.Lock(); defer mu.Unlock(); return buf.Write(b) })
+	s := NewSystem(SystemOptions{Logger: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	sup, err := s.Start(ctx, SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{{ID: "w", Start: func() Server {
+		return &fake{handle: func(c *Context, msg any) {
+			if err, ok := msg.(error); ok {
+				c.Stop(Crash(err))
+				return
+			}
+			panic(msg)
+		}}
+	}}}}))
+	require.NoError(t, err)
+	for _, msg := range []any{"canary-string", errors.New("canary-error"), struct{ S string }{"canary-struct"}} {
+		kids, err := WhichChildren(ctx, sup)
+		require.NoError(t, err)
+		kids[0].PID.Send(msg)
+		_, err = Wait(ctx, kids[0].PID)
+		require.NoError(t, err)
+		kids[0].PID.Send("canary-dead")
+	}
+	s.actors.Root.Send(s.actors.NewLocalPID("nobody"), "canary-deadletter")
+	require.NoError(t, s.Stop(ctx))
+	mu.Lock()
+	defer mu.Unlock()
+	require.Contains(t, buf.String(), "child crashed")
+	require.Contains(t, buf.String(), "otp.(*fake).Handle")
+	require.NotContains(t, buf.String(), "canary")
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }

@@ -5,6 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"context"
+	"runtime"
+	"sync/atomic"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -79,9 +83,9 @@ func TestR9_ShutdownDeadline(t *testing.T) {
 			enterStuck(deaf)
 			stopped := make(chan error, 1)
 			go func() { stopped <- TerminateChild(r.ctx, PID{r.root}, sup) }()
-			r.clock.waitArmed(t, DefaultShutdown)
+			r.clock.waitArmed(t, defaultShutdown)
 			require.True(t, sup.Alive())
-			r.clock.Advance(DefaultShutdown)
+			r.clock.Advance(defaultShutdown)
 			require.NoError(t, <-stopped)
 			require.Equal(t, KindKilled, r.ended(deaf).Kind)
 			require.Equal(t, KindKilled, r.await(Abandoned, "deaf").Reason.Kind)
@@ -131,7 +135,7 @@ func TestR9_KilledSupervisorTakesItsSubtree(t *testing.T) {
 
 // terminate_child during a pending restart cancels it.
 func TestR10_TerminateCancelsPendingRestart(t *testing.T) {
-	back := Backoff{Base: time.Minute, Jitter: func(limit time.Duration) time.Duration { return limit }}
+	back := Backoff{Base: time.Minute, jitter: func(limit time.Duration) time.Duration { return limit }}
 	for name, tc := range map[string]ChildSpec{
 		"static":  SupervisorSpec("sup", SupervisorOptions{Backoff: back}),
 		"dynamic": DynamicSupervisorSpec("sup", DynamicSupervisorOptions{Backoff: back}),
@@ -155,14 +159,14 @@ func TestR10_TerminateCancelsPendingRestart(t *testing.T) {
 
 // The n-th restart waits at most base doubled n-1 times, never more than the cap, and then happens.
 func TestBackoff_DelaysAndCaps(t *testing.T) {
-	b := Backoff{Base: 10 * time.Millisecond, Cap: 35 * time.Millisecond, Jitter: func(l time.Duration) time.Duration { return l }}
+	b := Backoff{Base: 10 * time.Millisecond, Cap: 35 * time.Millisecond, jitter: func(l time.Duration) time.Duration { return l }}
 	var got []time.Duration
 	for n := 1; n <= 5; n++ {
-		got = append(got, b.delay(n)/time.Millisecond)
+		got = append(got, b.drawDelay(n)/time.Millisecond)
 	}
 	require.Equal(t, []time.Duration{10, 20, 35, 35, 35}, got)
 	for n := range 100 {
-		d := Backoff{Base: time.Second}.delay(n)
+		d := Backoff{Base: time.Second}.drawDelay(n)
 		require.GreaterOrEqual(t, d, time.Duration(0))
 		require.LessOrEqual(t, d, 64*time.Second)
 	}
@@ -190,7 +194,7 @@ func TestR11_DuplicatesAndMaxChildren(t *testing.T) {
 	t.Run("max_children in backoff", func(t *testing.T) {
 		r := newRig(t)
 		sup := r.start(DynamicSupervisorSpec("sup", DynamicSupervisorOptions{MaxChildren: 1,
-			Backoff: Backoff{Base: time.Minute, Jitter: func(l time.Duration) time.Duration { return l }}}))
+			Backoff: Backoff{Base: time.Minute, jitter: func(l time.Duration) time.Duration { return l }}}))
 		pid, err := StartChild(r.ctx, sup, worker("w", Transient))
 		require.NoError(t, err)
 		pid.Send(boom)
@@ -211,7 +215,8 @@ func TestR12_AutoShutdown(t *testing.T) {
 	sig := func(id string) ChildSpec { s := worker(id, Transient); s.Significant = true; return s }
 	start := func(t *testing.T, mode AutoShutdown) (*rig, PID, map[string]ChildInfo) {
 		r := newRig(t)
-		sup := r.start(SupervisorSpec("sup", SupervisorOptions{AutoShutdown: mode, Children: []ChildSpec{sig("a"), sig("b"), worker("c", Permanent)}}))
+		sup := r.start(SupervisorSpec("sup", SupervisorOptions{AutoShutdown: mode,
+			Children: []ChildSpec{sig("a"), sig("b"), worker("c", Permanent)}}))
 		return r, sup, r.children(sup)
 	}
 	t.Run("never refuses significant children", func(t *testing.T) {
@@ -235,7 +240,8 @@ func TestR12_AutoShutdown(t *testing.T) {
 		for _, reason := range []Reason{Normal(), Crash(errFlaky)} {
 			r, temp := newRig(t), sig("a")
 			temp.Restart = Temporary
-			sup := r.start(SupervisorSpec("sup", SupervisorOptions{AutoShutdown: AutoShutdownAny, Children: []ChildSpec{temp, worker("c", Permanent)}}))
+			sup := r.start(SupervisorSpec("sup", SupervisorOptions{AutoShutdown: AutoShutdownAny,
+				Children: []ChildSpec{temp, worker("c", Permanent)}}))
 			r.children(sup)["a"].PID.Send(end(reason))
 			require.Equal(t, Shutdown(ErrAutoShutdown), r.ended(sup))
 		}
@@ -312,4 +318,133 @@ func TestR14_TerminateComesAfterHandle(t *testing.T) {
 	<-in
 	require.NoError(t, TerminateChild(r.ctx, PID{r.root}, pid))
 	require.Equal(t, []string{"handled", "terminated shutdown"}, l.take())
+}
+
+// Children that await a restart, start, or are to be killed do not hold up the end of a dynamic supervisor.
+func TestR8_DynamicStopsMixedChildren(t *testing.T) {
+	r, free, in := newRig(t), make(chan struct{}), make(chan struct{})
+	sup := r.start(DynamicSupervisorSpec("dyn", DynamicSupervisorOptions{
+		Backoff: Backoff{Base: time.Minute, jitter: func(l time.Duration) time.Duration { return l }}}))
+	brutal := worker("brutal", Permanent)
+	brutal.Shutdown = BrutalKill
+	_, err := StartChild(r.ctx, sup, brutal)
+	require.NoError(t, err)
+	waits, err := StartChild(r.ctx, sup, worker("waits", Permanent))
+	require.NoError(t, err)
+	waits.Send(boom)
+	r.clock.waitArmed(t, time.Minute)
+	started := make(chan error, 1)
+	go func() {
+		_, err := StartChild(r.ctx, sup, ChildSpec{ID: "hung", Shutdown: time.Second, Start: func() Server {
+			return &fake{init: func(*Context) error { close(in); <-free; return nil }}
+		}})
+		started <- err
+	}()
+	<-in
+	stopped := make(chan error, 1)
+	go func() { stopped <- TerminateChild(r.ctx, PID{r.root}, sup) }()
+	r.clock.waitArmed(t, time.Second)
+	r.clock.Advance(time.Second)
+	require.NoError(t, <-stopped)
+	require.ErrorIs(t, <-started, ErrStopping)
+	close(free)
+	require.NoError(t, r.leaks.wait(r.ctx))
+}
+
+// A supervisor that is stopped at any moment of a group's restart stops, with
+// all its children, and starts none again.
+func TestR8_StoppedWhileRestarting(t *testing.T) {
+	for n := range 60 {
+		r := newRig(t)
+		var alive atomic.Int64
+		kid := func(id string) ChildSpec {
+			return ChildSpec{ID: id, Start: func() Server {
+				return &fake{init: func(*Context) error { alive.Add(1); return nil }, term: func(*Context, Reason) { alive.Add(-1) }}
+			}}
+		}
+		sup := r.start(SupervisorSpec("sup", SupervisorOptions{Strategy: Strategy(n % 3), MaxRestarts: 1 << 30,
+			Children: []ChildSpec{kid("a"), kid("b"), kid("c")}}))
+		kids := r.children(sup)
+		go kids["a"].PID.Send(boom)
+		go kids["b"].PID.Send(boom)
+		for range n {
+			kids["c"].PID.Alive()
+		}
+		require.NoError(t, TerminateChild(r.ctx, PID{r.root}, sup))
+		require.Zero(t, alive.Load())
+		require.Zero(t, r.Leaked())
+	}
+}
+
+// A process that is killed from outside ends as killed, without Terminate, and
+// its supervisor does with it as with a crash.
+func TestR9_KillFromOutside(t *testing.T) {
+	for kind, back := range map[Restart]bool{Permanent: true, Transient: true, Temporary: false} {
+		t.Run(kind.String(), func(t *testing.T) {
+			r, l, free := newRig(t), &log{}, make(chan struct{})
+			sup := r.start(SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{logged(l, "w", kind)}}))
+			pid := r.children(sup)["w"].PID
+			in := make(chan struct{})
+			pid.Send(func(*Context) { close(in); <-free })
+			<-in
+			Kill(pid)
+			Kill(pid)
+			require.Equal(t, KindKilled, r.ended(pid).Kind)
+			require.Equal(t, 1, r.Leaked())
+			require.Equal(t, KindKilled, r.await(ChildCrashed, "w").Reason.Kind)
+			require.Equal(t, back, settled(r, sup)["w"].PID.Alive())
+			close(free)
+			require.NoError(t, r.leaks.wait(r.ctx))
+			require.NotContains(t, l.take(), "-w")
+		})
+	}
+	Kill(PID{})
+}
+
+// A child that comes up after whoever asked for it gave up is stopped, and its
+// spec is forgotten: nobody knows of it, and its id is free.
+func TestR11_AbandonedStartIsForgotten(t *testing.T) {
+	r := newRig(t)
+	sup := r.start(SupervisorSpec("sup", SupervisorOptions{}))
+	free, begun := make(chan struct{}), make(chan PID, 1)
+	ctx, leave := context.WithCancel(r.ctx)
+	gone := make(chan error, 1)
+	go func() {
+		_, err := StartChild(ctx, sup, ChildSpec{ID: "w", Restart: Permanent, Start: func() Server {
+			return &fake{init: func(c *Context) error { begun <- c.Self(); <-free; return nil }}
+		}})
+		gone <- err
+	}()
+	w := <-begun
+	leave()
+	require.ErrorIs(t, <-gone, context.Canceled)
+	close(free)
+	require.Equal(t, KindShutdown, r.ended(w).Kind)
+	again, err := StartChild(r.ctx, sup, worker("w", Permanent)) // served once the other is gone
+	require.NoError(t, err)
+	require.True(t, again.Alive())
+	require.Len(t, r.children(sup), 1)
+}
+
+// A significant child that waits for its restart has not ended: the supervisor
+// stays until it has.
+func TestR12_PendingRestartIsNoEnd(t *testing.T) {
+	sig := func(id string) ChildSpec { s := worker(id, Transient); s.Significant = true; return s }
+	r := newRig(t)
+	back := Backoff{Base: time.Minute, jitter: func(limit time.Duration) time.Duration { return limit }}
+	sup := r.start(SupervisorSpec("sup", SupervisorOptions{AutoShutdown: AutoShutdownAll, Backoff: back,
+		Children: []ChildSpec{sig("a"), sig("b")}}))
+	kids := r.children(sup)
+	kids["a"].PID.Send(boom)
+	r.clock.waitArmed(t, time.Minute)
+	kids["b"].PID.Send(end(Normal()))
+	for r.children(sup)["b"].State != "absent" {
+		runtime.Gosched()
+	}
+	require.Equal(t, "restarting", r.children(sup)["a"].State)
+	r.clock.Advance(time.Minute)
+	again := r.await(ChildRestarted, "a").PID
+	require.True(t, sup.Alive())
+	again.Send(end(Normal()))
+	require.Equal(t, Shutdown(ErrAutoShutdown), r.ended(sup))
 }

@@ -230,3 +230,127 @@ func TestR7_Ignore(t *testing.T) {
 	require.ErrorIs(t, err, ErrIgnore)
 	require.Empty(t, r.children(dyn))
 }
+
+// A wall clock that is set back, by an hour here, neither lets restarts go on
+// for ever nor keeps old ones for an hour; intervals on the machine's own clock
+// come from its monotonic reading and don't notice.
+func TestR1_ClockSetBack(t *testing.T) {
+	r := newRig(t)
+	sup := r.start(SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{worker("a", Permanent)}}))
+	crash := func() {
+		r.children(sup)["a"].PID.Send(boom)
+		r.await(ChildRestarted, "a")
+	}
+	for range 3 {
+		crash()
+	}
+	r.clock.Advance(-time.Hour)
+	r.clock.Advance(defaultPeriod + 1) // counted from the moment it was noticed, which is the next crash
+	in := newIntensity(3, 0)
+	t0 := r.clock.Now()
+	for range 3 {
+		require.True(t, in.grantRestart(t0.Add(time.Hour)))
+	}
+	require.False(t, in.grantRestart(t0)) // they count still
+	require.True(t, in.grantRestart(t0.Add(defaultPeriod+1)), "and no longer than a period from here")
+	r.children(sup)["a"].PID.Send(boom)
+	require.Equal(t, Shutdown(ErrMaxRestarts), r.ended(sup))
+
+	s := NewSystem(SystemOptions{})
+	require.Contains(t, s.now().String(), " m=", "the default clock has a monotonic reading")
+	require.NoError(t, s.Stop(r.ctx))
+}
+
+// A dynamic supervisor counts all its children's crashes, and failing restarts too, and then ends with all of them.
+func TestR1R6_DynamicIntensity(t *testing.T) {
+	t.Run("crashes", func(t *testing.T) {
+		r := newRig(t)
+		sup := r.start(DynamicSupervisorSpec("dyn", DynamicSupervisorOptions{}))
+		bystander, err := StartChild(r.ctx, sup, worker("bystander", Permanent))
+		require.NoError(t, err)
+		for i := range 4 {
+			pid, err := StartChild(r.ctx, sup, worker("w", Transient))
+			require.NoError(t, err)
+			pid.Send(boom)
+			if i < 3 {
+				r.await(ChildRestarted, "w")
+			}
+		}
+		require.Equal(t, Shutdown(ErrMaxRestarts), r.ended(sup))
+		require.Equal(t, KindShutdown, r.ended(bystander).Kind)
+	})
+	t.Run("failing restarts", func(t *testing.T) {
+		r, f := newRig(t), &flakyInit{ok: 1}
+		sup := r.start(DynamicSupervisorSpec("dyn", DynamicSupervisorOptions{}))
+		pid, err := StartChild(r.ctx, sup, ChildSpec{ID: "w", Start: func() Server { return &fake{init: f.next} }})
+		require.NoError(t, err)
+		pid.Send(boom)
+		require.Equal(t, Shutdown(ErrMaxRestarts), r.ended(sup))
+		require.EqualValues(t, 4, f.calls())
+	})
+}
+
+// A child whose start fails every time costs its supervisor no more than the
+// intensity, whatever the strategy, and its siblings are stopped in order.
+func TestR6_ChildFailsOnEveryStart(t *testing.T) {
+	for _, strategy := range []Strategy{OneForOne, OneForAll, RestForOne} {
+		t.Run(fmt.Sprint(strategy), func(t *testing.T) {
+			r, f, l := newRig(t), &flakyInit{ok: 1}, &log{}
+			sup := r.start(SupervisorSpec("sup", SupervisorOptions{Strategy: strategy, Children: []ChildSpec{
+				logged(l, "a", Permanent), {ID: "w", Start: func() Server { return &fake{init: f.next} }}}}))
+			r.children(sup)["w"].PID.Send(boom)
+			require.Equal(t, Shutdown(ErrMaxRestarts), r.ended(sup))
+			require.EqualValues(t, 4, f.calls())
+			lines := l.take()
+			require.Equal(t, "-a", lines[len(lines)-1])
+			var failed int
+			for len(r.events) > 0 {
+				if e := <-r.events; e.Type == StartFailed {
+					failed++
+					require.ErrorIs(t, e.Reason.Err(), errFlaky)
+				}
+			}
+			require.Equal(t, 3, failed)
+		})
+	}
+}
+
+// The end of a child that its group's restart covers is not a crash of its own,
+// also where that restart fails on the way: the child is started with the group,
+// after those before it, and counted once.
+func TestR4R6_CrashWithinAFailingGroupRestart(t *testing.T) {
+	r, l := newRig(t), &log{}
+	starts := 0 // of a; the supervisor starts one at a time
+	a := ChildSpec{ID: "a", Start: func() Server {
+		return &fake{init: func(*Context) error {
+			if starts++; starts == 2 {
+				l.add("a fails")
+				return errFlaky
+			}
+			l.add("+a")
+			return nil
+		}}
+	}}
+	sup := r.start(SupervisorSpec("sup", SupervisorOptions{Strategy: RestForOne, MaxRestarts: 2,
+		Children: []ChildSpec{a, logged(l, "b", Permanent)}}))
+	kids, free, begun := r.children(sup), make(chan struct{}), make(chan struct{}, 2)
+	slow := ChildSpec{ID: "slow", Restart: Temporary, Start: func() Server {
+		return &fake{init: func(*Context) error { begun <- struct{}{}; <-free; return nil }}
+	}}
+	started := make(chan error, 1)
+	go func() { _, err := StartChild(r.ctx, sup, slow); started <- err }()
+	<-begun // from here on the ends of children wait until it is up
+	for _, id := range []string{"a", "b"} {
+		kids[id].PID.Send(boom)
+		r.await(ChildCrashed, id)
+	}
+	l.take()
+	close(free)
+	require.NoError(t, <-started)
+	r.await(ChildRestarted, "b")
+	for _, k := range settled(r, sup) {
+		require.True(t, k.PID.Alive())
+	}
+	require.Equal(t, []string{"a fails", "+a", "+b"}, l.take())
+	require.True(t, sup.Alive(), "one crash and one failed start are within its two restarts")
+}

@@ -1,7 +1,6 @@
 package otp
 
 import (
-	"context"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -13,32 +12,51 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/stretchr/testify/require"
 )
 
-// These tests are named after the defects of the actor runtime that the package
-// is built around:
+// The package is built around these defects of the actor runtime, which comments cite
+// by their numbers. Each has a test.
 //
-//	D1, D7, D16, D17, D21, D25  the part that has the defect is not used: NotUsed
-//	D2, D19    TestD2D19_NoFailureReachesTheRuntime, NotUsed
-//	D3         TestR15_AsyncResults; a goroutine that foreign code starts itself
-//	           can't be contained in process, as the package comment says
-//	D4, D6, D18  TestD4D6D18_NothingTouchesASibling, TestD4_TerminateFailsDuringStop
-//	D5         TestD5_SystemStopKeepsItsDeadline, TestR9_ShutdownDeadline
-//	D8 to D15  by their numbers here
-//	D20, D22   by their numbers here
-//	D23        TestCall: the second reply finds nobody; NotUsed
-//	D24        TestD24_LogsHoldNoContents, TestR13D24_ReportsHoldNoValues
-//	D26        TestD26_StackIsKept, TestR13_CrashReport
+//	D1   its guardians end the process           TestDefectivePartsOfTheRuntimeAreNotUsed
+//	D2   its events: a subscriber that panics    TestNoFailureReachesTheRuntime
+//	     ends the process
+//	D3   a panic of a goroutine that foreign     TestR15_AsyncResults, as far as a process
+//	     code starts                             can contain it
+//	D4   a panic while an actor stops            TestFailuresTouchNoSibling,
+//	                                             TestTerminateFailsDuringStop
+//	D5   a blocked actor holds up its parent     TestSystemStopKeepsItsDeadline,
+//	                                             TestR9_ShutdownDeadline
+//	D6   Goexit makes a mailbox stick            TestFailuresTouchNoSibling
+//	D7   escalation leaves children suspended    TestDefectivePartsOfTheRuntimeAreNotUsed
+//	D8   one of many waiters is released         TestAllWaitersHearOfAnEnd
+//	D9   bounded mailboxes block senders         TestManyMessagesBlockNoSender
+//	D10  a shutdown stops no actor, and a        TestSystemStopsOnce
+//	     second one panics
+//	D11  a send during a spawn panics            TestMessagesDuringAStartAreKept
+//	D12  news of an end overtake results         TestMessagesComeBeforeDown
+//	D13  messages behind a crash vanish          TestCallsBehindACrashAreAnswered
+//	D14  an old PID reaches the new actor        TestOldPIDsStayDead
+//	D15  a taken name gives another's PID        TestDuplicatesRunNothing
+//	D16  reentry runs on the old instance        TestDefectivePartsOfTheRuntimeAreNotUsed
+//	D17  stashes turn the order round            TestDefectivePartsOfTheRuntimeAreNotUsed
+//	D18  a producer's panic hits the spawner     TestFailuresTouchNoSibling
+//	D19  an actor may be restarted in place      TestNoFailureReachesTheRuntime
+//	D20  its list of children has no order       TestChildOrderSurvivesRemoval
+//	D21  a parent that watches hears twice       TestDefectivePartsOfTheRuntimeAreNotUsed
+//	D22  a stopping parent restarts children     TestNoRestartWhileStopping
+//	D23  a second reply, and timers that race    TestCall, TestDefectivePartsOfTheRuntimeAreNotUsed
+//	D24  its logs hold messages and panics       TestLogsHoldNoContents, TestR13_ReportsHoldNoValues
+//	D25  its metrics listen and leak             TestDefectivePartsOfTheRuntimeAreNotUsed
+//	D26  the stack of a panic is lost            TestCrashKeepsItsStack, TestR13_CrashReport
 
 // Parts of the runtime that end the process, hang or misdeliver are not used at
 // all, outside of tests: guardians and strategies (D1, D7), event streams (D2),
 // its futures (D8), bounded mailboxes (D9), reentry (D16), stashes (D17), its
 // child list (D20), its watches (D21), receive timeouts (D23), metrics (D25).
-func TestD1D2D7D8D9D16D17D20D21D23D25_NotUsed(t *testing.T) {
+func TestDefectivePartsOfTheRuntimeAreNotUsed(t *testing.T) {
 	banned := map[string]bool{}
 	for _, name := range strings.Fields(`WithGuardian WithSupervisor NewOneForOneStrategy NewAllForOneStrategy NewExponentialBackoffStrategy
 		NewRestartingStrategy EscalateFailure RestartChildren ResumeChildren EventStream NewFuture RequestFuture StopFuture PoisonFuture
@@ -70,16 +88,16 @@ func TestD1D2D7D8D9D16D17D20D21D23D25_NotUsed(t *testing.T) {
 // D2: a subscriber of the runtime's own events that panics is nobody's end. We
 // subscribe to nothing; what others subscribe finds no failure published,
 // since no failure reaches the runtime.
-func TestD2D19_NoFailureReachesTheRuntime(t *testing.T) {
+func TestNoFailureReachesTheRuntime(t *testing.T) {
 	r := newRig(t)
 	var failures atomic.Int64
-	sub := r.as.EventStream.Subscribe(func(ev any) {
+	sub := r.actors.EventStream.Subscribe(func(ev any) {
 		if _, ok := ev.(*actor.SupervisorEvent); ok {
 			failures.Add(1)
 			panic("subscriber")
 		}
 	})
-	defer r.as.EventStream.Unsubscribe(sub)
+	defer r.actors.EventStream.Unsubscribe(sub)
 	var inits atomic.Int64
 	sup := r.start(SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{{ID: "w", Start: func() Server {
 		return &fake{init: func(*Context) error { inits.Add(1); return nil }}
@@ -96,7 +114,7 @@ func TestD2D19_NoFailureReachesTheRuntime(t *testing.T) {
 }
 
 // D8: every one of many waiters for one process's end hears of it.
-func TestD8_ManyWaiters(t *testing.T) {
+func TestAllWaitersHearOfAnEnd(t *testing.T) {
 	r := newRig(t)
 	pid := r.start(worker("w", Temporary))
 	var wg sync.WaitGroup
@@ -114,7 +132,7 @@ func TestD8_ManyWaiters(t *testing.T) {
 }
 
 // D9: 10,000 messages to a busy process block no sender, and all are handled in order.
-func TestD9_TenThousandMessages(t *testing.T) {
+func TestManyMessagesBlockNoSender(t *testing.T) {
 	r, free, in := newRig(t), make(chan struct{}), make(chan struct{})
 	next, wrong := 0, 0
 	pid := r.start(ChildSpec{ID: "w", Start: func() Server {
@@ -135,25 +153,8 @@ func TestD9_TenThousandMessages(t *testing.T) {
 	require.Equal(t, []any{10_000, 0}, r.call(pid, func(c *Context) { c.Reply([]any{next, wrong}, nil) }))
 }
 
-// D10: a system is stopped once, however often and by however many it is asked.
-func TestD10_StopTwice(t *testing.T) {
-	s := NewSystem(SystemOptions{})
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	pid, err := s.Start(ctx, worker("w", Permanent))
-	require.NoError(t, err)
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() { _ = s.Stop(ctx) })
-	}
-	wg.Wait()
-	require.NoError(t, s.Stop(ctx))
-	require.False(t, pid.Alive()) // our root went down first: the runtime stops no actor
-	require.True(t, s.as.IsStopped())
-}
-
 // D11: a name can be found and written to while its process comes up, and no message is lost.
-func TestD11_SendDuringSpawn(t *testing.T) {
+func TestMessagesDuringAStartAreKept(t *testing.T) {
 	r := newRig(t)
 	sup := r.start(DynamicSupervisorSpec("dyn", DynamicSupervisorOptions{}))
 	for n := range 200 {
@@ -180,7 +181,7 @@ func TestD11_SendDuringSpawn(t *testing.T) {
 }
 
 // D12: what a process sent before it ended is handled before the news of its end.
-func TestD12_ResultsComeBeforeDown(t *testing.T) {
+func TestMessagesComeBeforeDown(t *testing.T) {
 	r, out := newRig(t), make(chan any, 1<<10)
 	watcher := r.start(results(out))
 	for _, reason := range []Reason{Normal(), Crash(errFlaky)} {
@@ -201,7 +202,7 @@ func TestD12_ResultsComeBeforeDown(t *testing.T) {
 }
 
 // D13: a call that is queued behind a crash is answered at once, not by its timeout.
-func TestD13_CallsBehindACrash(t *testing.T) {
+func TestCallsBehindACrashAreAnswered(t *testing.T) {
 	r, free, in := newRig(t), make(chan struct{}), make(chan struct{})
 	pid := r.start(worker("w", Temporary))
 	pid.Send(func(*Context) { close(in); <-free; panic("boom") })
@@ -224,7 +225,7 @@ func TestD13_CallsBehindACrash(t *testing.T) {
 }
 
 // D14: the PID of an earlier incarnation reaches nobody after a restart under the same id and name.
-func TestD14_OldPIDsStayDead(t *testing.T) {
+func TestOldPIDsStayDead(t *testing.T) {
 	r, out := newRig(t), make(chan any, 10)
 	spec := results(out)
 	spec.Restart, spec.Name = Permanent, "named"
@@ -242,7 +243,7 @@ func TestD14_OldPIDsStayDead(t *testing.T) {
 }
 
 // D15: a taken id or name hands out nobody else's PID, and the refused child's code has not run.
-func TestD15_DuplicatesRunNothing(t *testing.T) {
+func TestDuplicatesRunNothing(t *testing.T) {
 	r := newRig(t)
 	var ran atomic.Bool
 	first := worker("w", Permanent)
@@ -261,7 +262,7 @@ func TestD15_DuplicatesRunNothing(t *testing.T) {
 }
 
 // D20: children are listed in the order of their starts, also after one in the middle is gone.
-func TestD20_OrderSurvivesRemoval(t *testing.T) {
+func TestChildOrderSurvivesRemoval(t *testing.T) {
 	r := newRig(t)
 	for _, spec := range []ChildSpec{SupervisorSpec("s", SupervisorOptions{}), DynamicSupervisorSpec("d", DynamicSupervisorOptions{})} {
 		sup := r.start(spec)
@@ -283,7 +284,7 @@ func TestD20_OrderSurvivesRemoval(t *testing.T) {
 }
 
 // D22: children that end while their supervisor stops are not started again.
-func TestD22_NoRestartWhileStopping(t *testing.T) {
+func TestNoRestartWhileStopping(t *testing.T) {
 	for name, spec := range map[string]func([]ChildSpec) ChildSpec{
 		"static": func(k []ChildSpec) ChildSpec { return SupervisorSpec("sup", SupervisorOptions{Children: k}) },
 		"dynamic": func([]ChildSpec) ChildSpec {

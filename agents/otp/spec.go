@@ -2,7 +2,6 @@ package otp
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -49,10 +48,10 @@ const (
 
 // Defaults of ChildSpec and supervisor options.
 const (
-	DefaultShutdown     = 5 * time.Second
-	DefaultStartTimeout = 30 * time.Second
-	DefaultMaxRestarts  = 3
-	DefaultPeriod       = 5 * time.Second
+	defaultShutdown     = 5 * time.Second
+	defaultStartTimeout = 30 * time.Second
+	defaultMaxRestarts  = 3
+	defaultPeriod       = 5 * time.Second
 	maxIDBytes          = 200
 )
 
@@ -80,11 +79,12 @@ type ChildSpec struct {
 	Significant bool
 }
 
+// validate returns what keeps the spec from working, an ErrBadSpec, or nil.
 func (s *ChildSpec) validate() error {
 	switch {
-	case s.ID == "" || len(s.ID) > maxIDBytes || !printable(s.ID):
+	case s.ID == "" || len(s.ID) > maxIDBytes || !isPrintable(s.ID):
 		return fmt.Errorf("%w: ID must be 1 to %d bytes of printable text", ErrBadSpec, maxIDBytes)
-	case len(s.Name) > maxIDBytes || !printable(s.Name):
+	case len(s.Name) > maxIDBytes || !isPrintable(s.Name):
 		return fmt.Errorf("%w: child %q: Name must be at most %d bytes of printable text", ErrBadSpec, s.ID, maxIDBytes)
 	case s.Start == nil:
 		return fmt.Errorf("%w: child %q: set Start", ErrBadSpec, s.ID)
@@ -98,7 +98,8 @@ func (s *ChildSpec) validate() error {
 	return nil
 }
 
-func printable(s string) bool {
+// isPrintable reports whether a text is valid UTF-8 of printable characters.
+func isPrintable(s string) bool {
 	if !utf8.ValidString(s) {
 		return false
 	}
@@ -110,12 +111,15 @@ func printable(s string) bool {
 	return true
 }
 
-func (s *ChildSpec) shutdown() time.Duration { return s.orDefault(s.Shutdown, DefaultShutdown) }
+// shutdownTime returns the time between the request to stop and the kill.
+func (s *ChildSpec) shutdownTime() time.Duration { return s.orDefault(s.Shutdown, defaultShutdown) }
 
+// startTimeout returns the time that Init has.
 func (s *ChildSpec) startTimeout() time.Duration {
-	return s.orDefault(s.StartTimeout, DefaultStartTimeout)
+	return s.orDefault(s.StartTimeout, defaultStartTimeout)
 }
 
+// orDefault returns d or, where d is zero, the default of the child's type.
 func (s *ChildSpec) orDefault(d, worker time.Duration) time.Duration {
 	switch {
 	case d != 0:
@@ -126,8 +130,8 @@ func (s *ChildSpec) orDefault(d, worker time.Duration) time.Duration {
 	return worker
 }
 
-// restarts is the table of R3.
-func (s *ChildSpec) restarts(r Reason) bool {
+// restartsAfter reports whether a child that ended so is started again: the table of R3.
+func (s *ChildSpec) restartsAfter(r Reason) bool {
 	switch s.Restart {
 	case Permanent:
 		return true
@@ -135,134 +139,4 @@ func (s *ChildSpec) restarts(r Reason) bool {
 		return r.Failed()
 	}
 	return false
-}
-
-// Strategy says which siblings share a failing child's restart.
-type Strategy uint8
-
-const (
-	// OneForOne restarts the failed child alone.
-	OneForOne Strategy = iota
-	// OneForAll stops and starts all children.
-	OneForAll
-	// RestForOne stops and starts the failed child and those after it.
-	RestForOne
-)
-
-// AutoShutdown says whether the end of significant children ends the supervisor.
-type AutoShutdown uint8
-
-const (
-	// AutoShutdownNever is the default; significant children are refused.
-	AutoShutdownNever AutoShutdown = iota
-	// AutoShutdownAny stops the supervisor when one significant child ended and is not restarted.
-	AutoShutdownAny
-	// AutoShutdownAll stops it when all significant children ended.
-	AutoShutdownAll
-)
-
-// Backoff delays restarts. The zero value is no delay, as in OTP. The n-th
-// restart inside Period waits a random time up to Base doubled n-1 times, at
-// most Cap (full jitter).
-type Backoff struct {
-	Base time.Duration
-	// Cap is Base*64 when zero.
-	Cap time.Duration
-	// Jitter returns a duration in [0, limit]. Nil means random; tests set it.
-	Jitter func(limit time.Duration) time.Duration
-}
-
-func (b Backoff) delay(nth int) time.Duration {
-	if b.Base <= 0 {
-		return 0
-	}
-	top := b.Cap
-	if top <= 0 {
-		top = b.Base << 6
-	}
-	limit := top
-	if shift := max(nth-1, 0); shift < 32 && b.Base<<shift > 0 {
-		limit = min(top, b.Base<<shift)
-	}
-	if b.Jitter != nil {
-		return min(max(b.Jitter(limit), 0), limit)
-	}
-	return rand.N(limit + 1)
-}
-
-// SupervisorOptions configure a supervisor with a listed, ordered set of children.
-type SupervisorOptions struct {
-	Strategy Strategy
-	// MaxRestarts in Period are granted, counted for the supervisor, not per
-	// child; one more and it gives up. Zero means 3, negative means none.
-	MaxRestarts int
-	// Period is 5 s when zero.
-	Period       time.Duration
-	AutoShutdown AutoShutdown
-	Backoff      Backoff
-	// Children start in this order and stop in reverse.
-	Children []ChildSpec
-}
-
-// DynamicSupervisorOptions configure a supervisor whose children come by
-// StartChild, in any number, with one_for_one restarts.
-type DynamicSupervisorOptions struct {
-	// MaxChildren counts children that run, start, stop or await a restart.
-	// Zero means no limit.
-	MaxChildren int
-	// MaxRestarts and Period are as in SupervisorOptions.
-	MaxRestarts int
-	Period      time.Duration
-	Backoff     Backoff
-}
-
-// SupervisorSpec returns the child spec of a supervisor. It is Permanent;
-// change the fields of the returned spec for anything else. Bad options fail
-// the supervisor's start.
-func SupervisorSpec(id string, o SupervisorOptions) ChildSpec {
-	o.Children = append([]ChildSpec(nil), o.Children...)
-	return ChildSpec{ID: id, Type: Supervisor, Start: func() Server { return &static{opts: o} }}
-}
-
-// DynamicSupervisorSpec returns the child spec of a dynamic supervisor, Permanent.
-func DynamicSupervisorSpec(id string, o DynamicSupervisorOptions) ChildSpec {
-	return ChildSpec{ID: id, Type: Supervisor, Start: func() Server { return &dynamic{opts: o} }}
-}
-
-// intensity grants limit restarts in any window of period; now-then <= period counts.
-type intensity struct {
-	limit  int
-	period time.Duration
-	times  []time.Time
-}
-
-func newIntensity(limit int, period time.Duration) intensity {
-	switch {
-	case limit == 0:
-		limit = DefaultMaxRestarts
-	case limit < 0:
-		limit = 0
-	}
-	if period <= 0 {
-		period = DefaultPeriod
-	}
-	return intensity{limit: limit, period: period}
-}
-
-// add enters one restart and reports whether it is still granted. Where the
-// clock was set back, earlier restarts count as of now: they neither vanish nor
-// stay for longer than a period.
-func (in *intensity) add(now time.Time) bool {
-	kept := in.times[:0]
-	for _, t := range in.times {
-		if t.After(now) {
-			t = now
-		}
-		if now.Sub(t) <= in.period {
-			kept = append(kept, t)
-		}
-	}
-	kept = append(kept, now)
-	in.times = kept
-	return len(in.times) <= in.limit
 }

@@ -1,89 +1,90 @@
 package otp
 
-// request answers questions at once and queues changes behind the plan.
-func (s *static) request(c *call) {
-	switch c.msg.(type) {
-	case whichChildren:
-		list := make([]ChildInfo, len(s.kids))
-		for i, k := range s.kids {
-			list[i] = k.info()
-		}
-		c.finish(list, nil)
-	case countChildren:
-		c.finish(count(s.kids), nil)
-	default:
-		if s.mode == modeStopping {
-			c.finish(nil, ErrStopping)
-			return
-		}
-		s.calls = append(s.calls, c)
-		s.pump()
+import "context"
+
+// supRequest marks what only supervisors answer.
+type supRequest interface{ supRequest() }
+
+type (
+	startChild     struct{ spec ChildSpec }
+	terminateChild struct {
+		id  string
+		pid PID
 	}
+	restartChild  struct{ id string }
+	deleteChild   struct{ id string }
+	whichChildren struct{}
+	countChildren struct{}
+)
+
+func (startChild) supRequest()     {}
+func (terminateChild) supRequest() {}
+func (restartChild) supRequest()   {}
+func (deleteChild) supRequest()    {}
+func (whichChildren) supRequest()  {}
+func (countChildren) supRequest()  {}
+
+// ChildInfo is one child in WhichChildren. PID is zero when the child has no
+// process; State is absent, starting, running, stopping or restarting.
+type ChildInfo struct {
+	ID      string
+	PID     PID
+	Type    Type
+	Restart Restart
+	State   string
 }
 
-// serve carries out one change; no plan is under way.
-func (s *static) serve(c *call) {
-	if !c.waiting() {
-		return
-	}
-	switch m := c.msg.(type) {
-	case startChild:
-		if err := s.check(&m.spec); err != nil {
-			c.finish(nil, err)
-			return
-		}
-		k := &child{spec: m.spec, from: c, added: true}
-		s.kids = append(s.kids, k)
-		s.plan = append(s.plan, step{k: k})
-	case terminateChild:
-		s.terminate(c, m)
-	case restartChild:
-		if k := s.idle(c, m.id); k != nil {
-			k.from, k.added = c, false
-			s.plan = append(s.plan, step{k: k})
-		}
-	case deleteChild:
-		if k := s.idle(c, m.id); k != nil {
-			s.forget(k)
-			c.finish(nil, nil)
-		}
-	}
+// Counts is CountChildren's answer. Specs is all children, Active those with a process.
+type Counts struct{ Specs, Active, Supervisors, Workers int }
+
+// StartChild starts a child under sup and returns when its Init has. The context must
+// have a deadline; a child that comes up after the caller gave up is stopped
+// again. A static supervisor refuses an id it has (ErrDuplicate) and keeps the
+// spec of a child it started; a dynamic one refuses more than MaxChildren
+// (ErrMaxChildren). A failing Init is returned, not retried and not counted.
+func StartChild(ctx context.Context, sup PID, spec ChildSpec) (PID, error) {
+	v, err := Call(ctx, sup, startChild{spec})
+	pid, _ := v.(PID)
+	return pid, err
 }
 
-// idle returns the child without a process and without a pending restart, or
-// answers why there is none.
-func (s *static) idle(c *call, id string) *child {
-	k := s.find(id)
-	switch {
-	case k == nil:
-		c.finish(nil, ErrNoChild)
-	case k.state != absent:
-		c.finish(nil, ErrRunning)
-	default:
-		return k
-	}
-	return nil
+// TerminateChild stops the child with this PID and returns when it is gone. It
+// cancels a pending restart of that child; the PID of an earlier incarnation
+// serves as well. A static supervisor keeps the spec unless it is Temporary.
+func TerminateChild(ctx context.Context, sup, pid PID) error {
+	_, err := Call(ctx, sup, terminateChild{pid: pid})
+	return err
 }
 
-func (s *static) terminate(c *call, m terminateChild) {
-	k := s.find(m.id)
-	if m.pid.p != nil && m.pid.p.parent == s.p {
-		k = s.find(m.pid.p.spec.ID)
-		if k != m.pid.p.slot {
-			k = nil
-		}
-	}
-	switch {
-	case k == nil:
-		c.finish(nil, ErrNoChild)
-	case k.proc != nil:
-		k.stopped = append(k.stopped, c)
-		s.plan = append(s.plan, step{k: k, stop: true})
-	default:
-		k.cancelPending()
-		if k.spec.Restart == Temporary {
-			s.forget(k)
-		}
-		c.finish(nil, nil)
-	}
+// TerminateChildID is TerminateChild by id, for static supervisors.
+func TerminateChildID(ctx context.Context, sup PID, id string) error {
+	_, err := Call(ctx, sup, terminateChild{id: id})
+	return err
+}
+
+// RestartChild starts the absent child id of a static supervisor again.
+func RestartChild(ctx context.Context, sup PID, id string) (PID, error) {
+	v, err := Call(ctx, sup, restartChild{id})
+	pid, _ := v.(PID)
+	return pid, err
+}
+
+// DeleteChild forgets the spec of the absent child id of a static supervisor.
+func DeleteChild(ctx context.Context, sup PID, id string) error {
+	_, err := Call(ctx, sup, deleteChild{id})
+	return err
+}
+
+// WhichChildren lists the children in start order.
+func WhichChildren(ctx context.Context, sup PID) ([]ChildInfo, error) {
+	v, err := Call(ctx, sup, whichChildren{})
+	list, _ := v.([]ChildInfo)
+	return list, err
+}
+
+// CountChildren counts the children.
+func CountChildren(ctx context.Context, sup PID) (Counts, error) {
+	v, err := Call(ctx, sup, countChildren{})
+	n, _ := v.(Counts)
+	return n, err
 }

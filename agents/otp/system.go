@@ -17,8 +17,8 @@ type SystemOptions struct {
 	// Logger receives events and Proto.Actor's warnings, never a message's
 	// contents. Nil discards them.
 	Logger *slog.Logger
-	// OnEvent is called with every event, in the supervisor's goroutine: it
-	// must not block and may be called by several goroutines at once.
+	// OnEvent is called with every event, in the supervisor's goroutine. It
+	// must not block, and several goroutines may call it at once.
 	OnEvent func(Event)
 	// Now is the clock of restart intensities and events; time.Now when nil.
 	Now func() time.Time
@@ -30,16 +30,16 @@ type SystemOptions struct {
 // System is the root of a process's supervision trees. Make one per program:
 // an empty one costs about 3 MB and 20 ms.
 type System struct {
-	opts  SystemOptions
-	log   *slog.Logger
-	as    *actor.ActorSystem
-	root  *proc
-	epoch atomic.Uint64
-	refs  atomic.Uint64
-	leaks gauge
-	tasks gauge
-	total atomic.Int64
-	names sync.Map // string -> *proc
+	opts   SystemOptions
+	log    *slog.Logger
+	actors *actor.ActorSystem
+	root   *proc
+	epoch  atomic.Uint64
+	refs   atomic.Uint64
+	leaks  gauge
+	tasks  gauge
+	total  atomic.Int64
+	names  sync.Map // string -> *proc
 	// mailboxes has the goroutines that callbacks run in.
 	mailboxes dispatcher
 	stopped   sync.Once
@@ -51,7 +51,7 @@ func NewSystem(o SystemOptions) *System {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.as = actor.NewActorSystem(
+	s.actors = actor.NewActorSystem(
 		actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 			return slog.New(bareHandler{s.log.Handler()})
 		}),
@@ -59,9 +59,9 @@ func NewSystem(o SystemOptions) *System {
 		// Its throttle keeps a goroutine for one interval after a dead letter.
 		actor.WithDeadLetterThrottleInterval(time.Millisecond),
 	)
-	spec := &ChildSpec{ID: "system", Type: Supervisor, Start: func() Server { return &static{} }}
+	spec := &ChildSpec{ID: "system", Type: Supervisor, Start: func() Server { return &staticSupervisor{} }}
 	s.root = newProc(s, nil, spec)
-	if err := s.root.spawn(s.as.Root); err != nil {
+	if err := s.root.spawnActor(s.actors.Root); err != nil {
 		// The first name in an empty registry is free; the root is dead on arrival otherwise.
 		s.root.kill()
 	}
@@ -80,13 +80,13 @@ func (s *System) Start(ctx context.Context, spec ChildSpec) (PID, error) {
 	return StartChild(ctx, PID{s.root}, spec)
 }
 
-// Stop stops the roots in reverse order, awaiting each, then waits for tasks
-// and abandoned goroutines, all until ctx is done: then what is left is killed
-// and counted in an error that matches ErrUnstopped. Later calls return nil.
+// Stop stops the roots in reverse order and waits for tasks and abandoned goroutines,
+// until ctx is done. Each root ends before the next is stopped. What is left then is
+// killed, and counted in an error that matches ErrUnstopped. Later calls return nil.
 func (s *System) Stop(ctx context.Context) error {
 	var err error
 	s.stopped.Do(func() {
-		s.root.stop(Shutdown(nil))
+		s.root.requestStop(Shutdown(nil))
 		if _, werr := Wait(ctx, PID{s.root}); werr != nil {
 			s.root.kill()
 		}
@@ -94,7 +94,7 @@ func (s *System) Stop(ctx context.Context) error {
 		if err != nil {
 			err = fmt.Errorf("%w: %d tasks, %d abandoned processes", ErrUnstopped, s.tasks.count(), s.leaks.count())
 		}
-		s.as.Shutdown()
+		s.actors.Shutdown()
 		s.mailboxes.close()
 	})
 	return err
@@ -118,18 +118,22 @@ func (s *System) Whereis(name string) (PID, bool) {
 	return PID{v.(*proc)}, true
 }
 
-func (s *System) register(name string, p *proc) bool {
+// registerName registers p under a name. It reports false when the name is taken.
+func (s *System) registerName(name string, p *proc) bool {
 	_, taken := s.names.LoadOrStore(name, p)
 	if !taken && p.run.Load() == dead {
-		s.unregister(name, p) // killed meanwhile: die may have looked before us
+		s.unregisterName(name, p) // killed meanwhile: publishEnd may have looked before us
 	}
 	return !taken
 }
 
-func (s *System) unregister(name string, p *proc) { s.names.CompareAndDelete(name, p) }
+// unregisterName removes a name that belongs to p.
+func (s *System) unregisterName(name string, p *proc) { s.names.CompareAndDelete(name, p) }
 
+// nextRef returns a Ref that the system never used.
 func (s *System) nextRef() Ref { return Ref(s.refs.Add(1)) }
 
+// now returns the time of the system's clock.
 func (s *System) now() time.Time {
 	if s.opts.Now != nil {
 		return s.opts.Now()
@@ -137,15 +141,16 @@ func (s *System) now() time.Time {
 	return time.Now()
 }
 
-func (s *System) after(d time.Duration, f func()) (stop func() bool) {
+// startTimer runs f after d and returns what stops the timer.
+func (s *System) startTimer(d time.Duration, f func()) (stop func() bool) {
 	if s.opts.AfterFunc != nil {
 		return s.opts.AfterFunc(d, f)
 	}
 	return time.AfterFunc(d, f).Stop
 }
 
-// safely runs a user's callback outside any process.
-func (s *System) safely(fn func()) {
+// runSafely runs a user's callback outside any process and contains its panic.
+func (s *System) runSafely(fn func()) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.log.Error("monitor callback panicked", slog.String("reason", newExit(r).Error()))
@@ -154,68 +159,15 @@ func (s *System) safely(fn func()) {
 	fn()
 }
 
-func (s *System) abandoned(p *proc) {
+// onAbandoned counts and reports a process whose callback still runs after a kill.
+func (s *System) onAbandoned(p *proc) {
 	s.leaks.add()
 	s.total.Add(1)
-	s.report(Abandoned, p, p.exitReason())
+	s.reportProcess(Abandoned, p, p.exitReason())
 }
 
-func (s *System) returned(p *proc) {
+// onLateReturn counts and reports that an abandoned callback has returned.
+func (s *System) onLateReturn(p *proc) {
 	s.leaks.done()
-	s.report(LateReturn, p, Reason{})
-}
-
-// gauge counts running goroutines and can be waited for with a deadline.
-type gauge struct {
-	mu   sync.Mutex
-	n    int
-	zero chan struct{} // closed and cleared when n returns to zero
-}
-
-func (g *gauge) add() {
-	g.mu.Lock()
-	g.n++
-	g.settle()
-	g.mu.Unlock()
-}
-
-func (g *gauge) done() {
-	g.mu.Lock()
-	g.n--
-	g.settle()
-	g.mu.Unlock()
-}
-
-// settle: an abandoned goroutine may return before it was counted, so n can
-// pass through -1.
-func (g *gauge) settle() {
-	if g.n == 0 && g.zero != nil {
-		close(g.zero)
-		g.zero = nil
-	}
-}
-
-func (g *gauge) count() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.n
-}
-
-func (g *gauge) wait(ctx context.Context) error {
-	g.mu.Lock()
-	if g.n == 0 {
-		g.mu.Unlock()
-		return nil
-	}
-	if g.zero == nil {
-		g.zero = make(chan struct{})
-	}
-	zero := g.zero
-	g.mu.Unlock()
-	select {
-	case <-zero:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	s.reportProcess(LateReturn, p, Reason{})
 }

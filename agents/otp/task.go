@@ -15,7 +15,7 @@ type TaskResult struct {
 	Err   error
 }
 
-// pendingLine is one supervised goroutine, which reports once. The first to set done decides
+// task is one supervised goroutine, which reports once. The first to set done decides
 // what the task reports: the function, the timeout, CancelTask or the incarnation's end.
 type task struct {
 	p      *proc
@@ -25,22 +25,21 @@ type task struct {
 	stop   atomic.Pointer[func() bool] // the timer's; nil where there is none, or not yet
 }
 
-// Async runs fn in its own goroutine and delivers its end as a TaskResult with
-// the returned Ref (OTP's async_nolink: a panic in fn ends only the task). fn's
-// context is cancelled when the timeout passes, on CancelTask, and when this
-// incarnation stops; then no result comes any more. A timeout of zero means
-// none. If fn ignores its context the result still comes in time, and the
-// goroutine is counted by System.Tasks until it ends. A panic in a goroutine
-// that fn starts itself ends the program.
+// Async runs fn in its own goroutine and delivers its end as a TaskResult with the
+// returned Ref. It is OTP's async_nolink: a panic in fn ends only the task. The context
+// of fn is cancelled when the timeout passes, on CancelTask, and when this incarnation
+// stops; then no result comes any more. A timeout of zero means none. If fn ignores its
+// context the result still comes in time, and System.Tasks counts the goroutine until it
+// ends. A panic in a goroutine that fn starts itself ends the program.
 func (c *Context) Async(timeout time.Duration, fn func(context.Context) (any, error)) Ref {
 	p := c.p
 	ctx, cancel := context.WithCancelCause(context.Background()) // no child of the process's: see endContext
 	t := &task{p: p, ref: p.sys.nextRef(), cancel: cancel}
 	if timeout > 0 {
-		stop := p.sys.after(timeout, func() { t.finish(nil, ErrTaskTimeout) }) // maybe at once
+		stop := p.sys.startTimer(timeout, func() { t.finish(nil, ErrTaskTimeout) }) // maybe at once
 		t.stop.Store(&stop)
 	}
-	if !p.hold(t.ref, t) {
+	if !p.holdUntilEnd(t.ref, t) {
 		t.release()
 		return t.ref
 	}
@@ -50,7 +49,7 @@ func (c *Context) Async(timeout time.Duration, fn func(context.Context) (any, er
 		var value any
 		var err error
 		returned := false
-		defer t.end(&returned, &value, &err)
+		defer t.endFunction(&returned, &value, &err)
 		value, err = fn(ctx)
 		returned = true
 	}()
@@ -69,46 +68,48 @@ func (c *Context) CancelTaskFor(ref Ref, cause error) {
 	t, ok := c.p.refs[ref].(*task)
 	c.p.mu.Unlock()
 	if ok {
-		t.finishFor(nil, ErrTaskCancelled, cause)
+		t.finishWithCause(nil, ErrTaskCancelled, cause)
 	}
 }
 
-// end is deferred around fn, so it may recover.
-func (t *task) end(returned *bool, value *any, err *error) {
+// endFunction ends the task when fn has returned, panicked or called Goexit. It is
+// deferred around fn, so it may recover.
+func (t *task) endFunction(returned *bool, value *any, err *error) {
 	if !*returned {
 		*value, *err = nil, ErrGoexit
-		//nolint:revive // end is what the task defers
+		//nolint:revive // endFunction is what the task defers
 		if r := recover(); r != nil {
 			*err = newExit(r)
 		}
-		t.p.sys.report(TaskCrashed, t.p, Crash(*err))
+		t.p.sys.reportProcess(TaskCrashed, t.p, Crash(*err))
 	} else if *err != nil {
 		*value = nil
 	}
 	t.finish(*value, *err)
 }
 
-func (t *task) finish(value any, err error) { t.finishFor(value, err, err) }
+// finish ends the task with a result.
+func (t *task) finish(value any, err error) { t.finishWithCause(value, err, err) }
 
-// finishFor ends the task, and its context with the cause.
-func (t *task) finishFor(value any, err, cause error) {
+// finishWithCause ends the task with a result, and its context with a cause.
+func (t *task) finishWithCause(value any, err, cause error) {
 	if !t.done.CompareAndSwap(false, true) {
 		return
 	}
-	t.unwind()
-	t.p.post(taskDone{TaskResult{t.ref, value, err}})
+	t.stopTimer()
+	t.p.postMessage(taskDone{TaskResult{t.ref, value, err}})
 	t.cancel(cause)
 }
 
 // release ends the task with its incarnation; no process is left to hear the result.
 func (t *task) release() {
 	t.done.Store(true)
-	t.unwind()
+	t.stopTimer()
 	t.cancel(nil)
 }
 
-// unwind stops the timer. One that is over needs none.
-func (t *task) unwind() {
+// stopTimer stops the timer, if one runs.
+func (t *task) stopTimer() {
 	if stop := t.stop.Load(); stop != nil {
 		(*stop)()
 	}

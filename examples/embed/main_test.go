@@ -37,7 +37,8 @@ func TestCommandLine(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(`version: 1
 sentinel: {mode: "off"}
 permissions: [{skill: clock.now, users: [guest], then: deny}]
-tests: [{name: guests have no clock, user: guest, request: what time is it, call: {skill: clock.now}, expect: deny, code: permission.denied}]
+tests: [{name: guests have no clock, user: guest, request: what time is it, call: {skill: clock.now}, expect: deny, code: `+
+		`permission.denied}]
 `), 0o600))
 	out, err := runEmbed(t, "vedette", "validate", file)
 	require.NoError(t, err, out)

@@ -201,7 +201,8 @@ func (h *house) runs() int {
 // and that the ledger proves. It returns what the decision's record says.
 func (h *house) decided(first question) (r ledger.Record, b answerBody) {
 	h.t.Helper()
-	out, err := runEmbed(h.t, "vedette", "ledger", "verify", "--db", filepath.Join(h.dir, "v.db"), "--key", filepath.Join(h.dir, "keys", "ledger.pub"))
+	out, err := runEmbed(h.t, "vedette", "ledger", "verify", "--db", filepath.Join(h.dir, "v.db"), "--key",
+		filepath.Join(h.dir, "keys", "ledger.pub"))
 	require.NoError(h.t, err, out)
 	n := 0
 	for _, l := range h.records() {

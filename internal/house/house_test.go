@@ -16,9 +16,11 @@ func TestMeasure(t *testing.T) {
 	wide := "// " + strings.Repeat("w", house.MaxColumns-2)
 	m, err := house.Measure(fstest.MapFS{
 		"a/one.go": {Data: []byte("package a\n\nimport _ \"example.test/m/b\"\nimport _ \"fmt\"\n\n" +
-			"type box struct{ open, full bool; shut bool; n int }\n\nfunc (b *box) fill(n, m int) {}\nfunc (b box) readHTTPBody() {}\nfunc Exported() {}\n" +
+			"type box struct{ open, full bool; shut bool; n int }\n\nfunc (b *box) fill(n, m int) {}\nfunc (b box) readHTTPBody() {}\nfunc " +
+			"Exported() {}\n" +
 			"// whoever comes\nvar text = \"nobody is here\"\nvar key = \"nobody\"\n")},
-		"a/two.go":             {Data: []byte("package a\n\nfunc (b *box) empty() {}\nfunc (g *list[T]) add() {}\n\ntype list[T any] struct{}\n" + wide + "\n")},
+		"a/two.go": {Data: []byte("package a\n\nfunc (b *box) empty() {}\nfunc (g *list[T]) add() {}\n\ntype list[T any] struct{}\n" +
+			wide + "\n")},
 		"a/one_test.go":        {Data: []byte("package a\n\nfunc helper() {}\n")},
 		"b/b.go":               {Data: []byte("package b\n\nfunc main() {}\n")},
 		"other/go.mod":         {Data: []byte("module other\n")},

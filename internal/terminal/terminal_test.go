@@ -14,7 +14,8 @@ import (
 func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
 		"": "", "plain é 漢 \"q\"": "plain é 漢 \"q\"", "\x1b[31mred": `\x1b[31mred`, "a\nb\tc": `a\nb\tc`, "\u202egnp.exe": `\u202egnp.exe`,
-		"\u009b1m": `\u009b1m`, "\x7f": `\x7f`, "\xff\xfe": `\xff\xfe`, "\u2028": `\u2028`, "a\u200bb": `a\u200bb`, "\ufffd": "\ufffd", "\U000e0041": `\U000e0041`,
+		"\u009b1m": `\u009b1m`, "\x7f": `\x7f`, "\xff\xfe": `\xff\xfe`, "\u2028": `\u2028`, "a\u200bb": `a\u200bb`, "\ufffd": "\ufffd",
+		"\U000e0041": `\U000e0041`,
 	} {
 		require.Equal(t, want, Clean(in))
 	}

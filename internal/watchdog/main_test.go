@@ -93,7 +93,8 @@ func TestOutput(t *testing.T) {
 	bin := program(t, failing)
 	var out bytes.Buffer
 	require.Equal(t, 1, runProgram([]string{bin}, time.Minute, &out))
-	for _, want := range []string{"--- FAIL: TestBad (", "--- FAIL: TestBad/part (", "that is why", "said by one that fails", "printed\nno end of line", "for a reason", "\nFAIL\n"} {
+	for _, want := range []string{"--- FAIL: TestBad (", "--- FAIL: TestBad/part (", "that is why", "said by one that fails",
+		"printed\nno end of line", "for a reason", "\nFAIL\n"} {
 		require.Contains(t, out.String(), want)
 	}
 	require.NotContains(t, out.String(), "said by one that passes")

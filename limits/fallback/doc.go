@@ -23,5 +23,6 @@
 // What not to do: don't answer ErrAway with a pass outside of this package. Without the
 // own limiter's count an outage would lift every limit.
 //
-// The package isn't stable: programs reach it through orchestrator/assembly.
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through orchestrator/assembly.
 package fallback

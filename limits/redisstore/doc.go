@@ -5,6 +5,8 @@
 //	defer s.Close()
 //	l, err := limits.New(limits.Config{}, s)
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // Each question is one script. The server runs the script in one atomic step under its
 // own clock: clocks of clients don't matter. Repeating a question with the id of its
 // call changes nothing. So the client repeats a question whose answer was lost. All

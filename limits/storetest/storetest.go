@@ -5,6 +5,8 @@
 //		storetest.Run(t, func(t *testing.T) storetest.Harness { … })
 //	}
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // The tests use whole milliseconds, so a store may round its clock to those.
 // They don't sleep and don't know what the store is made of. What they don't
 // cover: bounds of memory, and what happens when a server is away.

@@ -9,6 +9,8 @@
 //	}
 //	defer credit.Release()
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // A credit is given at once where there is one, or after a wait in a queue with
 // an end: Waiting and UserWaiting bound its length, Wait the time in it. Credits
 // that come back go to the users in turn, so one user's thousand requests delay

@@ -77,8 +77,9 @@ func (p *Pool) Held(what string) *OverloadedError {
 	return &OverloadedError{What: what, Of: OfConversation, RetryAfter: maxRetry, Held: true}
 }
 
-// estimateRetry is how long it takes until those ahead have been served, and one more. Work
-// goes as fast as it has ended lately, or no faster than the latest silence.
+// estimateRetry estimates how long newcomers wait until one of the slots is theirs, with so
+// many ahead of them. It takes the time between two ends of work from how long work has
+// held its place lately. Where a full pool has seen no end for longer, that silence counts.
 func (p *Pool) estimateRetry(slots, ahead int) time.Duration {
 	hold := p.hold
 	if hold == 0 {

@@ -345,5 +345,8 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 	require.LessOrEqual(t, most.Load(), int64(5))
 	require.Positive(t, most.Load())
-	require.Eventually(t, func() bool { s := p.Stats(); return s.Used == 0 && s.Waiting == 0 && s.Users == 0 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool {
+		s := p.Stats()
+		return s.Used == 0 && s.Waiting == 0 && s.Users == 0
+	}, 5*time.Second, time.Millisecond)
 }

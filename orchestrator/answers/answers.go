@@ -5,6 +5,8 @@
 //
 //	text, n := answers.Defang(answer, answers.Options{Allow: []string{"*.example.com"}, Request: request})
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // Where a renderer would look for a target (a Markdown link, image or
 // definition, an autolink, an HTML tag with attributes) everything is broken
 // unless it is plainly written and leads to an allowed host. In the rest of

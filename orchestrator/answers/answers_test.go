@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var options = Options{Allow: []string{"example.com", "*.Example.org"}, Request: "Read https://asked.test:8443/x?u=no.test and plain.test, notes.md, bob@mail.test"}
+var options = Options{Allow: []string{"example.com", "*.Example.org"},
+	Request: "Read https://asked.test:8443/x?u=no.test and plain.test, notes.md, bob@mail.test"}
 
 const evil = "hxxps://evil[.]test/…"
 
@@ -51,23 +52,24 @@ func TestBroken(t *testing.T) {
 		"punctuation in host":   {"https://example.com).evil.test/", "hxxps://example[.]com_[.]evil[.]test/…", 1},
 		"entity after host":     {"https://example.com&nbsp;.evil.test", "hxxps://example[.]com/…&nbsp;.evil.test", 1},
 		"wildcard, host itself": {"https://example.org", "hxxps://example[.]org/…", 1},
-		"not asked for":         {"https://mail.test https://notes.md https://no.test", "hxxps://mail[.]test/… hxxps://notes[.]md/… hxxps://no[.]test/…", 3},
-		"look-alike":            {"https://exаmple.com", "hxxps://exаmple[.]com/…", 1},
-		"punycode":              {"https://xn--exmple-4nf.com", "hxxps://xn--exmple-4nf[.]com/…", 1},
-		"redirect by allowed":   {"https://example.com/?u=https://evil.test", "https://example.com/?u=" + evil, 1},
-		"html link":             {`<a href="https://evil.test/x">w</a>`, `< a href="` + evil + `">w</a>`, 1},
-		"html image":            {"<IMG\nsrc=//evil.test/x>", "< IMG\nsrc=" + evil + ">", 1},
-		"html without a space":  {"<img/src='/x'>", "< img/src='/x'>", 1},
-		"style":                 {"<style>a{background:url(//evil.test/x)}</style>", "< style>a{background:url(" + evil + ")}< /style>", 3},
-		"style attribute":       {`<b style="background:url(https://evil.test)">`, `< b style="background:url(` + evil + `)">`, 1},
-		"allowed tag, handler":  {`<img src="https://example.com/a" onload="x">`, `< img src="https://example.com/a" onload="x">`, 1},
-		"tag with an entity":    {"<b&#62; onclick=x>", "< b&#62; onclick=x>", 1},
-		"other scheme":          {"slack://evil.test/x", "slack[:]…", 1},
-		"definition, own host":  {"[1]: ?d=1", "[1] : ?d=1", 1},
-		"definition, a file":    {"[1]: x.php?d=1", "[1] : x.php?d=1", 1},
-		"entity, no semicolon":  {"https&#58//evil.test https&#x3a//evil.test", evil + " " + evil, 2},
-		"folder elsewhere":      {`see \\evil.test\x and \\evil.test@SSL\x`, "see " + evil + " and " + evil, 2},
-		"allowed, ends early":   {`[a](https://example.com/" onload="x)`, `[a] (https://example.com/" onload="x)`, 1},
+		"not asked for": {"https://mail.test https://notes.md https://no.test",
+			"hxxps://mail[.]test/… hxxps://notes[.]md/… hxxps://no[.]test/…", 3},
+		"look-alike":           {"https://exаmple.com", "hxxps://exаmple[.]com/…", 1},
+		"punycode":             {"https://xn--exmple-4nf.com", "hxxps://xn--exmple-4nf[.]com/…", 1},
+		"redirect by allowed":  {"https://example.com/?u=https://evil.test", "https://example.com/?u=" + evil, 1},
+		"html link":            {`<a href="https://evil.test/x">w</a>`, `< a href="` + evil + `">w</a>`, 1},
+		"html image":           {"<IMG\nsrc=//evil.test/x>", "< IMG\nsrc=" + evil + ">", 1},
+		"html without a space": {"<img/src='/x'>", "< img/src='/x'>", 1},
+		"style":                {"<style>a{background:url(//evil.test/x)}</style>", "< style>a{background:url(" + evil + ")}< /style>", 3},
+		"style attribute":      {`<b style="background:url(https://evil.test)">`, `< b style="background:url(` + evil + `)">`, 1},
+		"allowed tag, handler": {`<img src="https://example.com/a" onload="x">`, `< img src="https://example.com/a" onload="x">`, 1},
+		"tag with an entity":   {"<b&#62; onclick=x>", "< b&#62; onclick=x>", 1},
+		"other scheme":         {"slack://evil.test/x", "slack[:]…", 1},
+		"definition, own host": {"[1]: ?d=1", "[1] : ?d=1", 1},
+		"definition, a file":   {"[1]: x.php?d=1", "[1] : x.php?d=1", 1},
+		"entity, no semicolon": {"https&#58//evil.test https&#x3a//evil.test", evil + " " + evil, 2},
+		"folder elsewhere":     {`see \\evil.test\x and \\evil.test@SSL\x`, "see " + evil + " and " + evil, 2},
+		"allowed, ends early":  {`[a](https://example.com/" onload="x)`, `[a] (https://example.com/" onload="x)`, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, n := Defang(row.in, options)
@@ -83,10 +85,13 @@ func TestBroken(t *testing.T) {
 // What leads to an allowed host, and what leads nowhere, stays byte for byte.
 func TestStays(t *testing.T) {
 	for _, text := range []string{
-		"", "plain text", "a < b and c > d; x[i]: int, [note]: see below", "List<String> and <b>bold</b><br/>", "JavaScript: The Good Parts; data: the rest; metadata:a/b",
+		"", "plain text", "a < b and c > d; x[i]: int, [note]: see below", "List<String> and <b>bold</b><br/>",
+		"JavaScript: The Good Parts; data: the rest; metadata:a/b",
 		"[a](https://example.com/x?a=1&b=2#f \"t\")", "![a](<https://a.b.example.org>)", "HTTPS://EXAMPLE.com:8443/, (http://example.com).",
-		"[1]: https://example.com/x", "<https://example.com/>", `<a href="https://example.com/x" title="t">w</a>`, "www.sub.example.org //example.com/x",
-		"https://asked.test/other http://plain.test", "[top](#top) []()", "<bob@evil.test>", "// a comment\n//nolint", "hxxps://evil[.]test/…", "\xff\xfe]",
+		"[1]: https://example.com/x", "<https://example.com/>", `<a href="https://example.com/x" title="t">w</a>`,
+		"www.sub.example.org //example.com/x",
+		"https://asked.test/other http://plain.test", "[top](#top) []()", "<bob@evil.test>", "// a comment\n//nolint", "hxxps://evil[.]test/…",
+		"\xff\xfe]",
 		"evil.test/x is a bare name", `\[a\] [b]`, `a \\ b \\alpha C:\\x.y\\z`, "[note]: see", "AT&#T &#x", "[a](https://example.com/it's \"t\")",
 	} {
 		out, n := Defang(text, options)
@@ -112,7 +117,8 @@ func TestOptions(t *testing.T) {
 // Ten times the text is ten times the work, whatever it repeats: characters that
 // were looked at, and bytes that were allocated.
 func TestLinear(t *testing.T) {
-	for _, unit := range []string{"](", "]:", "<a", "<a href=\"", "//", "//a", "&#", "http:", "https://a@", "www.a", "(", "a.", "&&&&", "](  ", "a@", "x+", "data:"} {
+	for _, unit := range []string{"](", "]:", "<a", "<a href=\"", "//", "//a", "&#", "http:", "https://a@", "www.a", "(", "a.", "&&&&", "](  ",
+		"a@", "x+", "data:"} {
 		work := func(n int) (looked, allocated int) {
 			text := strings.Repeat(unit, n/len(unit))
 			d := &defanger{shadow: newShadow(text), hosts: newHosts(options), target: -1}
@@ -170,8 +176,10 @@ func check(t *testing.T, out string) {
 // time changes nothing.
 func FuzzDefang(f *testing.F) {
 	for _, s := range []string{
-		"[a](https://evil.test/x?q=1)", "![a](<ht\ttps://evil.test>)", "[1]: //evil.test", "<img src=x>", "<https://example.com@evil.test>", "&#104;ttps://a", `https\://x`,
-		"[a](https://example.com/)", "<<https://e.t>", "<a href=\"https://example.com/\">x</a>", "ｈttps://e", "]\u200b(data:,x)", "www.a.b](javascript:x)", "hxxps://http://a", "]:]:](](//a.b",
+		"[a](https://evil.test/x?q=1)", "![a](<ht\ttps://evil.test>)", "[1]: //evil.test", "<img src=x>", "<https://example.com@evil.test>",
+		"&#104;ttps://a", `https\://x`,
+		"[a](https://example.com/)", "<<https://e.t>", "<a href=\"https://example.com/\">x</a>", "ｈttps://e", "]\u200b(data:,x)",
+		"www.a.b](javascript:x)", "hxxps://http://a", "]:]:](](//a.b",
 	} {
 		f.Add(s)
 	}

@@ -38,7 +38,9 @@ func loopback(t *testing.T, answer http.HandlerFunc) (addr func(host string) str
 func calling(t *testing.T, url, host, extra string) string {
 	t.Helper()
 	file := write(t, extra)
-	text := skillsYAML + "  - name: mail.send\n    effect: create\n    parameters: {type: object, properties: {to: {type: string}, url: {type: string, x-url: true}}}\n" +
+	text := skillsYAML +
+		"  - name: mail.send\n    effect: create\n    parameters: {type: object, properties: {to: {type: string}, url: {type: string, x-url: " +
+		"true}}}\n" +
 		"    run: {http: {url: \"" + url + "\", allow_hosts: [\"" + host + "\"]}}\n"
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "skills.yaml"), []byte(text), 0o600))
 	return file
@@ -61,15 +63,19 @@ func TestAllowHosts(t *testing.T) {
 		answers     []string
 		reached     bool
 	}{
-		"a public name for a private place":  {"wiki.example.com", "", []string{"127.0.0.1"}, false},
-		"allowed by its name":                {"wiki.example.com", "guard: {allow_hosts: [\"WIKI.example.com.\"]}\n", []string{"127.0.0.1"}, true},
-		"allowed by its address":             {"wiki.example.com", "guard: {allow_hosts: [\"0x7f.0.0.1\"]}\n", []string{"127.0.0.1"}, true},
-		"another one is allowed":             {"wiki.example.com", "guard: {allow_hosts: [\"10.0.0.7\", \"files.example.com\"]}\n", []string{"127.0.0.1"}, false},
-		"an operator's own private name":     {"mail.internal", "", []string{"127.0.0.1"}, true},
-		"an operator's own private address":  {"127.0.0.1", "", []string{"10.0.0.1"}, true},
-		"that turns to a metadata service":   {"mail.internal", "", []string{"169.254.169.254"}, false},
-		"allowed, and turns to a metadata":   {"wiki.example.com", "guard: {allow_hosts: [\"wiki.example.com\"]}\n", []string{"fd00:ec2::254"}, false},
-		"allowed, and turns to one in IPv6":  {"wiki.example.com", "guard: {allow_hosts: [\"wiki.example.com\"]}\n", []string{"64:ff9b::a9fe:a9fe"}, false},
+		"a public name for a private place": {"wiki.example.com", "", []string{"127.0.0.1"}, false},
+		"allowed by its name": {"wiki.example.com", "guard: {allow_hosts: [\"WIKI.example.com.\"]}\n", []string{"127.0.0.1"},
+			true},
+		"allowed by its address": {"wiki.example.com", "guard: {allow_hosts: [\"0x7f.0.0.1\"]}\n", []string{"127.0.0.1"}, true},
+		"another one is allowed": {"wiki.example.com", "guard: {allow_hosts: [\"10.0.0.7\", \"files.example.com\"]}\n",
+			[]string{"127.0.0.1"}, false},
+		"an operator's own private name":    {"mail.internal", "", []string{"127.0.0.1"}, true},
+		"an operator's own private address": {"127.0.0.1", "", []string{"10.0.0.1"}, true},
+		"that turns to a metadata service":  {"mail.internal", "", []string{"169.254.169.254"}, false},
+		"allowed, and turns to a metadata": {"wiki.example.com", "guard: {allow_hosts: [\"wiki.example.com\"]}\n", []string{"fd00:ec2::254"},
+			false},
+		"allowed, and turns to one in IPv6": {"wiki.example.com", "guard: {allow_hosts: [\"wiki.example.com\"]}\n",
+			[]string{"64:ff9b::a9fe:a9fe"}, false},
 		"the first answer is what was asked": {"wiki.example.com", "", []string{"127.0.0.1", "8.8.8.8"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +100,8 @@ func TestRedirectsToThisMachine(t *testing.T) {
 	at, _ := loopback(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, inside("127.0.0.1"), http.StatusTemporaryRedirect)
 	})
-	p := build(t, calling(t, at("wiki.example.com"), "wiki.example.com", "guard: {allow_hosts: [wiki.example.com]}\n"), assembly.Options{Lookup: answers("127.0.0.1")})
+	p := build(t, calling(t, at("wiki.example.com"), "wiki.example.com", "guard: {allow_hosts: [wiki.example.com]}\n"),
+		assembly.Options{Lookup: answers("127.0.0.1")})
 	_, err := p.Checkpoint.Desk(grant(t, "mail ann", "mail.send")).Invoke(t.Context(), "mail.send", json.RawMessage(`{"to":"ann"}`))
 	var status *runhttp.StatusError
 	require.ErrorAs(t, err, &status)
@@ -104,10 +111,12 @@ func TestRedirectsToThisMachine(t *testing.T) {
 
 // The guard lets an argument name what the configuration allows, and no more.
 func TestAllowHostsInArguments(t *testing.T) {
-	for extra, want := range map[string]sentinel.Outcome{"": sentinel.Deny, "guard: {allow_hosts: [wiki.internal]}\njudge: {threshold: 0, ask_below: 0}\n": sentinel.Allow} {
+	for extra, want := range map[string]sentinel.Outcome{"": sentinel.Deny,
+		"guard: {allow_hosts: [wiki.internal]}\njudge: {threshold: 0, ask_below: 0}\n": sentinel.Allow} {
 		d, err := assembly.NewDecider(load(t, calling(t, "https://mail.internal/send", "mail.internal", extra)), assembly.DeciderOptions{})
 		require.NoError(t, err)
-		for url, o := range map[string]sentinel.Outcome{"https://wiki.internal/x": want, "https://other.internal/": sentinel.Deny, "http://169.254.169.254/": sentinel.Deny} {
+		for url, o := range map[string]sentinel.Outcome{"https://wiki.internal/x": want, "https://other.internal/": sentinel.Deny,
+			"http://169.254.169.254/": sentinel.Deny} {
 			raw, err := json.Marshal(map[string]string{"url": url})
 			require.NoError(t, err)
 			c, err := d.NewCall(sentinel.Proposal{Skill: "mail.send", Args: raw, Grant: grant(t, "mail it to "+url, "mail.send")})
@@ -135,7 +144,8 @@ func TestAllowHostsMistakes(t *testing.T) {
 		"10.0.0.0/8":               "must be the name or address of one host",
 		"wiki.internal:8080":       "must be a host without a port",
 	} {
-		_, err := assembly.NewDecider(load(t, write(t, "guard:\n  allow_hosts:\n    - 10.0.0.7\n    - \""+entry+"\"\n")), assembly.DeciderOptions{})
+		_, err := assembly.NewDecider(load(t, write(t, "guard:\n  allow_hosts:\n    - 10.0.0.7\n    - \""+entry+"\"\n")),
+			assembly.DeciderOptions{})
 		require.ErrorContains(t, err, "vedette.yaml:7:7: guard.allow_hosts[1]", entry)
 		require.ErrorContains(t, err, want, entry)
 	}

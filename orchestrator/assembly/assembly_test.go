@@ -82,12 +82,13 @@ type notes struct {
 
 func (n *notes) skill(t testing.TB) *skills.GoSkill {
 	t.Helper()
-	g, err := skills.Func(skills.Spec{Name: "notes.add", Effect: skills.Create, Output: skills.Trusted}, func(_ context.Context, in note) (string, error) {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.seen = append(n.seen, in.Text)
-		return "noted " + in.Text, n.fail
-	})
+	g, err := skills.Func(skills.Spec{Name: "notes.add", Effect: skills.Create, Output: skills.Trusted},
+		func(_ context.Context, in note) (string, error) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			n.seen = append(n.seen, in.Text)
+			return "noted " + in.Text, n.fail
+		})
 	require.NoError(t, err)
 	return g
 }

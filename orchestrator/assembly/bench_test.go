@@ -97,12 +97,20 @@ func BenchmarkRules(b *testing.B) {
 		name, skill, args, schema, when string
 		shell                           bool
 	}{
-		{"path", "fs.change", `{"path":"notes/today.md"}`, `{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"}}}`, benchWhen, false},
-		{"shell", "shell.exec", `{"command":"git status && ls -la src | head -20"}`, `{"type":"object","required":["command"],"additionalProperties":false,"properties":{"command":{"type":"string"}}}`, "args.command.contains('deploy')", true},
-		{"content_1KB", "fs.change", `{"path":"` + content(1<<10) + `"}`, `{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"}}}`, benchWhen, false},
-		{"content_10KB", "fs.change", `{"path":"` + content(10<<10) + `"}`, `{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"}}}`, benchWhen, false},
-		{"content_100KB", "fs.change", `{"path":"` + content(100<<10) + `"}`, `{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"}}}`, benchWhen, false},
-		{"shell_10KB", "shell.exec", `{"command":"` + strings.Repeat("echo one two; ", 10<<10/14) + `"}`, `{"type":"object","required":["command"],"additionalProperties":false,"properties":{"command":{"type":"string"}}}`, "args.command.contains('deploy')", true},
+		{"path", "fs.change", `{"path":"notes/today.md"}`,
+			`{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"}}}`, benchWhen, false},
+		{"shell", "shell.exec", `{"command":"git status && ls -la src | head -20"}`,
+			`{"type":"object","required":["command"],"additionalProperties":false,"properties":{"command":{"type":"string"}}}`,
+			"args.command.contains('deploy')", true},
+		{"content_1KB", "fs.change", `{"path":"` + content(1<<10) + `"}`,
+			`{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"}}}`, benchWhen, false},
+		{"content_10KB", "fs.change", `{"path":"` + content(10<<10) + `"}`,
+			`{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"}}}`, benchWhen, false},
+		{"content_100KB", "fs.change", `{"path":"` + content(100<<10) + `"}`,
+			`{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"}}}`, benchWhen, false},
+		{"shell_10KB", "shell.exec", `{"command":"` + strings.Repeat("echo one two; ", 10<<10/14) + `"}`,
+			`{"type":"object","required":["command"],"additionalProperties":false,"properties":{"command":{"type":"string"}}}`,
+			"args.command.contains('deploy')", true},
 	} {
 		b.Run(tc.name, func(b *testing.B) {
 			d, err := assembly.NewDecider(load(b, write(b, benchRules)), assembly.DeciderOptions{})
@@ -110,7 +118,8 @@ func BenchmarkRules(b *testing.B) {
 			b.Cleanup(d.Close)
 			g, raw := grant(b, "change today's notes", "fs.change", "shell.exec"), []byte(tc.args)
 			libs := newLibraries(b, tc.schema, tc.when, tc.shell)
-			spent := []part{{name: "call"}, {name: sentinel.GateSchema}, {name: sentinel.GateScope}, {name: sentinel.GatePermission}, {name: sentinel.GateGuard}, {name: sentinel.GateJudge}}
+			spent := []part{{name: "call"}, {name: sentinel.GateSchema}, {name: sentinel.GateScope}, {name: sentinel.GatePermission},
+				{name: sentinel.GateGuard}, {name: sentinel.GateJudge}}
 			gates := func() {
 				start := time.Now()
 				c, err := d.NewCall(sentinel.Proposal{Skill: tc.skill, Args: raw, Grant: g})
@@ -165,9 +174,12 @@ func compare(b *testing.B, ours, theirs func()) {
 func BenchmarkDecision(b *testing.B) {
 	for _, callers := range []int{1, 64} {
 		b.Run(fmt.Sprintf("callers_%d", callers), func(b *testing.B) {
-			g, err := skills.Func(skills.Spec{Name: "notes.add", Effect: skills.Create, Output: skills.Trusted}, func(context.Context, note) (string, error) { return "ok", nil })
+			g, err := skills.Func(skills.Spec{Name: "notes.add", Effect: skills.Create, Output: skills.Trusted},
+				func(context.Context, note) (string, error) { return "ok", nil })
 			require.NoError(b, err)
-			p, err := assembly.Build(b.Context(), load(b, write(b, "limits: {agent: {calls: 10000}, turn: {calls: 10000}, conversation: {calls: 10000}}\n")), assembly.Options{Skills: []*skills.GoSkill{g}})
+			p, err := assembly.Build(b.Context(),
+				load(b, write(b, "limits: {agent: {calls: 10000}, turn: {calls: 10000}, conversation: {calls: 10000}}\n")),
+				assembly.Options{Skills: []*skills.GoSkill{g}})
 			require.NoError(b, err)
 			b.Cleanup(func() { _ = p.Close() })
 			var n atomic.Int64

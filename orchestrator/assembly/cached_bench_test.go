@@ -21,7 +21,9 @@ func approving(b *testing.B) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"{\"decision\":\"approve\",\"reason\":\"x\"}"}}]}`)
+		_, _ = io.WriteString(w,
+			`{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"{\"decision\":\"approve\",`+
+				`\"reason\":\"x\"}"}}]}`)
 	}))
 	b.Cleanup(s.Close)
 	return s

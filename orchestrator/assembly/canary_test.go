@@ -30,7 +30,9 @@ func TestCanaries(t *testing.T) {
 	j = newJudges(t)
 	p = build(t, write(t, j.config("approve", "mode: enforce", "", "approve")), assembly.Options{})
 	require.Empty(t, services(p, "review"))
-	d, err := assembly.NewDecider(load(t, write(t, strings.Replace(j.config("approve", "mode: enforce", "", "approve"), "canaries: {every: 0s}, ", "", 1))), assembly.DeciderOptions{})
+	d, err := assembly.NewDecider(load(t,
+		write(t, strings.Replace(j.config("approve", "mode: enforce", "", "approve"), "canaries: {every: 0s}, ", "", 1))),
+		assembly.DeciderOptions{})
 	require.NoError(t, err)
 	d.Close()
 	require.NoError(t, p.Close())

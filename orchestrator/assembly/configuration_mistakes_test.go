@@ -36,15 +36,24 @@ func TestModelMistakes(t *testing.T) {
 	const model = `vedette.yaml:4:`
 	head := "sentinel: {retries: 0}\n"
 	for name, tc := range map[string]struct{ models, roles, want string }{
-		"no scheme":      {`{model: m, base_url: "localhost:8080"}`, "fast", model + `42: models.fast.base_url: is not an absolute address; write scheme, host and path`},
-		"no host":        {`{model: m, base_url: "http://"}`, "fast", model + `42: models.fast.base_url: is not an absolute address; write scheme, host and path`},
-		"other scheme":   {`{model: m, base_url: "ftp://h/v1"}`, "fast", model + `42: models.fast.base_url: has another scheme than http or https`},
-		"password":       {`{model: m, base_url: "http://u:hush@h/v1"}`, "fast", model + `42: models.fast.base_url: holds a user or password; use api_key`},
-		"query":          {`{model: m, base_url: "http://h/v1?k=hush"}`, "fast", model + `42: models.fast.base_url: holds a query or a fragment; give the path alone`},
-		"fragment":       {`{model: m, base_url: "http://h/v1#a"}`, "fast", model + `42: models.fast.base_url: holds a query or a fragment; give the path alone`},
-		"line break":     {`{model: m, base_url: "http://h", api_key: "${LINE_KEY}"}`, "fast", model + `63: models.fast.api_key: holds a line break; check how the key was read`},
-		"needs thinking": {`{model: m, base_url: "http://h", effort: low}`, "fast", model + `62: models.fast.effort: has no meaning without reasoning: true`},
-		"twice in chain": {`{model: m, base_url: "http://h"}`, "[fast, fast]", `vedette.yaml:5:26: roles.sentinel[1]: "fast" is in this chain already`},
+		"no scheme": {`{model: m, base_url: "localhost:8080"}`, "fast",
+			model + `42: models.fast.base_url: is not an absolute address; write scheme, host and path`},
+		"no host": {`{model: m, base_url: "http://"}`, "fast",
+			model + `42: models.fast.base_url: is not an absolute address; write scheme, host and path`},
+		"other scheme": {`{model: m, base_url: "ftp://h/v1"}`, "fast",
+			model + `42: models.fast.base_url: has another scheme than http or https`},
+		"password": {`{model: m, base_url: "http://u:hush@h/v1"}`, "fast",
+			model + `42: models.fast.base_url: holds a user or password; use api_key`},
+		"query": {`{model: m, base_url: "http://h/v1?k=hush"}`, "fast",
+			model + `42: models.fast.base_url: holds a query or a fragment; give the path alone`},
+		"fragment": {`{model: m, base_url: "http://h/v1#a"}`, "fast",
+			model + `42: models.fast.base_url: holds a query or a fragment; give the path alone`},
+		"line break": {`{model: m, base_url: "http://h", api_key: "${LINE_KEY}"}`, "fast",
+			model + `63: models.fast.api_key: holds a line break; check how the key was read`},
+		"needs thinking": {`{model: m, base_url: "http://h", effort: low}`, "fast",
+			model + `62: models.fast.effort: has no meaning without reasoning: true`},
+		"twice in chain": {`{model: m, base_url: "http://h"}`, "[fast, fast]",
+			`vedette.yaml:5:26: roles.sentinel[1]: "fast" is in this chain already`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := checked(t, write(t, head+"models: {fast:      "+tc.models+"}\nroles: {sentinel: "+tc.roles+"}\n"), nil)
@@ -89,18 +98,27 @@ func TestModelMistakesOfAProgram(t *testing.T) {
 		change func(*config.Config)
 		want   string
 	}{
-		"model":        {with(func(m *config.Model) { m.Model = " " }), "vedette.yaml:4:24: models.fast.model: missing; give the name that the server uses for the model"},
-		"address":      {with(func(m *config.Model) { m.BaseURL = "" }), "vedette.yaml:4:37: models.fast.base_url: missing; give an address such as https://api.openai.com/v1"},
-		"timeout":      {with(func(m *config.Model) { m.Timeout = -1 }), entry + ".timeout: is negative; leave it out for 60s"},
-		"effort":       {with(func(m *config.Model) { m.Effort = "huge" }), entry + ".effort: is not known; use one of omit, none, minimal, low, medium, high, xhigh, max"},
-		"schemaless":   {with(func(m *config.Model) { m.Schemaless = "prose" }), entry + ".schemaless: is not known; use tool or json_object, or leave it out for json_schema"},
-		"no tools":     {with(func(m *config.Model) { m.Schemaless, m.Tools = "tool", false }), entry + ".schemaless: is tool, and the model takes no tools; use json_object"},
+		"model": {with(func(m *config.Model) { m.Model = " " }),
+			"vedette.yaml:4:24: models.fast.model: missing; give the name that the server uses for the model"},
+		"address": {with(func(m *config.Model) { m.BaseURL = "" }),
+			"vedette.yaml:4:37: models.fast.base_url: missing; give an address such as https://api.openai.com/v1"},
+		"timeout": {with(func(m *config.Model) { m.Timeout = -1 }), entry + ".timeout: is negative; leave it out for 60s"},
+		"effort": {with(func(m *config.Model) { m.Effort = "huge" }),
+			entry + ".effort: is not known; use one of omit, none, minimal, low, medium, high, xhigh, max"},
+		"schemaless": {with(func(m *config.Model) { m.Schemaless = "prose" }),
+			entry + ".schemaless: is not known; use tool or json_object, or leave it out for json_schema"},
+		"no tools": {with(func(m *config.Model) { m.Schemaless, m.Tools = "tool", false }),
+			entry + ".schemaless: is tool, and the model takes no tools; use json_object"},
 		"context":      {with(func(m *config.Model) { m.Context = -1 }), entry + ".context: is negative; leave it out when it is not known"},
 		"max response": {with(func(m *config.Model) { m.MaxResponse = -1 }), entry + ".max_response: is negative; leave it out for 8 MiB"},
-		"model's name": {func(c *config.Config) { c.Models["f t"] = c.Models["fast"] }, models + `the name "f t" is not made of letters, digits, '_' and '-'`},
-		"role's name":  {func(c *config.Config) { c.Roles["a b"] = []string{"fast"} }, `vedette.yaml:5:1: roles: the name "a b" is not made of letters, digits, '_' and '-'`},
-		"empty chain":  {func(c *config.Config) { c.Roles["agent"] = nil }, "vedette.yaml:5:1: roles.agent: names no model; give at least one of fast"},
-		"no model":     {func(c *config.Config) { c.Roles["sentinel"][0] = "slow" }, `vedette.yaml:5:9: roles.sentinel[0]: no model is named "slow"; known: fast`},
+		"model's name": {func(c *config.Config) { c.Models["f t"] = c.Models["fast"] },
+			models + `the name "f t" is not made of letters, digits, '_' and '-'`},
+		"role's name": {func(c *config.Config) { c.Roles["a b"] = []string{"fast"} },
+			`vedette.yaml:5:1: roles: the name "a b" is not made of letters, digits, '_' and '-'`},
+		"empty chain": {func(c *config.Config) { c.Roles["agent"] = nil },
+			"vedette.yaml:5:1: roles.agent: names no model; give at least one of fast"},
+		"no model": {func(c *config.Config) { c.Roles["sentinel"][0] = "slow" },
+			`vedette.yaml:5:9: roles.sentinel[0]: no model is named "slow"; known: fast`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := write(t, "sentinel: {retries: 0}\nmodels: {fast: {model: m, base_url: \"http://h\"}}\nroles: {sentinel: fast}\n")

@@ -47,7 +47,8 @@ func TestCallsCarryTheirUser(t *testing.T) {
 	defer srv.Close()
 	file := write(t, "credentials: {mail: {program: true}}\n")
 	dir := filepath.Dir(file)
-	text := skillsYAML + "  - name: mail.list\n    effect: read\n    run: {http: {url: \"" + srv.URL + "/list\", method: GET, allow_hosts: [\"127.0.0.1\"], allow_private: [\"127.0.0.1\"], " +
+	text := skillsYAML + "  - name: mail.list\n    effect: read\n    run: {http: {url: \"" + srv.URL +
+		"/list\", method: GET, allow_hosts: [\"127.0.0.1\"], allow_private: [\"127.0.0.1\"], " +
 		"credentials: {Authorization: \"Bearer {mail}\"}}}\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "skills.yaml"), []byte(text), 0o600))
 	g := grant(t, "list my mail", "mail.list")
@@ -67,7 +68,8 @@ func TestCallsCarryTheirUser(t *testing.T) {
 	_, err = p.Checkpoint.Desk(g).Invoke(t.Context(), "mail.list", json.RawMessage(`{}`))
 	require.EqualError(t, err, "skill failed: credential_missing")
 	require.Empty(t, callers, "nothing was sent without it")
-	require.Contains(t, log.String(), `"credential":"mail","why":"there is none for this user, or it can't be read","remedy":"store the user's own where credentials.mail`)
+	require.Contains(t, log.String(),
+		`"credential":"mail","why":"there is none for this user, or it can't be read","remedy":"store the user's own where credentials.mail`)
 	vault[g.User()] = "SHORT-1"
 	_, err = p.Checkpoint.Desk(g).Invoke(t.Context(), "mail.list", json.RawMessage(`{}`))
 	require.EqualError(t, err, "skill failed: credential_missing")
@@ -92,7 +94,8 @@ func TestCredentialsWithoutAPlace(t *testing.T) {
 	_, err := assembly.Build(t.Context(), cfg, assembly.Options{})
 	require.ErrorContains(t, err, "the program gives no resolver")
 	require.Regexp(t, `\.yaml:\d+:\d+: `, err.Error())
-	g, err := skills.Func(skills.Spec{Name: "mail.count", Effect: skills.Read}, func(context.Context, note) (string, error) { return "", nil }, skills.UseCredentials("crm"))
+	g, err := skills.Func(skills.Spec{Name: "mail.count", Effect: skills.Read}, func(context.Context, note) (string, error) { return "", nil },
+		skills.UseCredentials("crm"))
 	require.NoError(t, err)
 	_, err = assembly.Build(t.Context(), cfg, assembly.Options{Credentials: payroll{}, Skills: []*skills.GoSkill{g}})
 	require.ErrorContains(t, err, `skill "mail.count" uses the credential "crm"`)

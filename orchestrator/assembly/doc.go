@@ -5,6 +5,8 @@
 //	parts, err := assembly.Build(ctx, cfg, assembly.Options{})    // to run skills
 //	cp, err := assembly.NewDecider(cfg, assembly.DeciderOptions{})   // to decide and run nothing
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // It holds constructors and wiring. What happens while calls run lives beside its noun:
 // records in sentinel/recorder, calls that were left in sentinel/unfinished, slots in
 // sentinel/slots, counting alone in limits/fallback, questions to models in

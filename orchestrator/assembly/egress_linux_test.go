@@ -19,7 +19,8 @@ import (
 func writeFetching(t *testing.T, addr, hosts, extra string) string {
 	t.Helper()
 	file := write(t, extra)
-	text := skillsYAML + "  - name: web.fetch\n    effect: read\n    run:\n      exec:\n        argv: [curl, -sS, --max-time, \"10\", \"" + addr + "\"]\n        env: [PATH]\n" +
+	text := skillsYAML + "  - name: web.fetch\n    effect: read\n    run:\n      exec:\n        argv: [curl, -sS, --max-time, \"10\", \"" +
+		addr + "\"]\n        env: [PATH]\n" +
 		"        egress: [\"" + hosts + "\"]\n"
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "skills.yaml"), []byte(text), 0o600))
 	return file

@@ -153,7 +153,8 @@ func writeMistakes(t *testing.T, want func(int) bool) (dir string, count int) {
 
 func mistakesOf(t *testing.T, dir string) []string {
 	t.Helper()
-	err := assembly.CheckDraft(config.Inspect(filepath.Join(dir, "vedette.yaml"), config.Options{Env: func(string) (string, bool) { return "", false }}))
+	err := assembly.CheckDraft(config.Inspect(filepath.Join(dir, "vedette.yaml"),
+		config.Options{Env: func(string) (string, bool) { return "", false }}))
 	if err == nil {
 		return nil
 	}

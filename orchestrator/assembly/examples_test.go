@@ -65,7 +65,8 @@ func TestStarterShowsThreeProviders(t *testing.T) {
 		hosts = append(hosts, m.BaseURL)
 	}
 	slices.Sort(hosts)
-	require.Equal(t, []string{"http://127.0.0.1:8080/v1", "https://api.openai.com/v1", "https://api.openai.com/v1", "https://openrouter.ai/api/v1"}, hosts)
+	require.Equal(t,
+		[]string{"http://127.0.0.1:8080/v1", "https://api.openai.com/v1", "https://api.openai.com/v1", "https://openrouter.ai/api/v1"}, hosts)
 }
 
 // The local models are asked in the words that their servers know: a strict
@@ -90,7 +91,8 @@ func TestLocalModelsAreAskedAsTheyUnderstand(t *testing.T) {
 			d, err := assembly.NewDecider(cfg, assembly.DeciderOptions{})
 			require.NoError(t, err)
 			defer d.Close()
-			c, err := d.NewCall(sentinel.Proposal{Skill: "files.search", Args: json.RawMessage(`{"query":"budget"}`), Grant: grant(t, "find the budget", "files.*")})
+			c, err := d.NewCall(sentinel.Proposal{Skill: "files.search", Args: json.RawMessage(`{"query":"budget"}`),
+				Grant: grant(t, "find the budget", "files.*")})
 			require.NoError(t, err)
 			dec, err := d.Decide(t.Context(), c)
 			require.NoError(t, err)

@@ -127,7 +127,8 @@ func TestKilledWhileASkillRuns(t *testing.T) {
 		o, d := outcomes[1], decisions[1]
 		require.Equal(t, sentinel.StatusUnknown, o.Outcome)
 		require.Equal(t, unfinished.CodeInterrupted, o.Code)
-		require.Equal(t, []string{d.Call, d.Decision, d.Conversation, d.User, d.Agent, d.Skill}, []string{o.Call, o.Decision, o.Conversation, o.User, o.Agent, o.Skill})
+		require.Equal(t, []string{d.Call, d.Decision, d.Conversation, d.User, d.Agent, d.Skill},
+			[]string{o.Call, o.Decision, o.Conversation, o.User, o.Agent, o.Skill})
 		var body struct{ Call, Status, Code string }
 		require.NoError(t, json.Unmarshal(o.Body, &body))
 		require.Equal(t, d.Call+" unknown interrupted", body.Call+" "+body.Status+" "+body.Code)

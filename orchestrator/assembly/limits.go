@@ -88,9 +88,8 @@ func limitNumbers(cfg *config.Config) limits.Config {
 func idleTTL(cfg *config.Config) time.Duration { return 24*time.Hour + cfg.Approvals.Timeout }
 
 // newAwayTable returns limits.store.when_away in the checkpoint's words.
-func newAwayTable(cfg *config.Config) (sentinel.AwayTable, error) {
-	t, err := parseFallback("limits.store.when_away", cfg.Limits.Store.WhenAway)
-	return sentinel.AwayTable(t), err
+func newAwayTable(cfg *config.Config) (sentinel.OutageTable, error) {
+	return parseFallback("limits.store.when_away", cfg.Limits.Store.WhenAway)
 }
 
 // newReviewAccount returns what counts the review's spending; nil where there is no bound.

@@ -25,7 +25,8 @@ import (
 // onRedis is the limits section of a configuration that counts on a server.
 // The time-out is long where a test isn't about it, for machines that are busy.
 func onRedis(url, prefix, timeout, numbers string) string {
-	return fmt.Sprintf("judge: {threshold: 0, ask_below: 0}\nlimits: {%s, store: {driver: redis, url: %q, prefix: %q, timeout: %s}}\n", numbers, url, prefix, timeout)
+	return fmt.Sprintf("judge: {threshold: 0, ask_below: 0}\nlimits: {%s, store: {driver: redis, url: %q, prefix: %q, timeout: %s}}\n",
+		numbers, url, prefix, timeout)
 }
 
 func invoke(t *testing.T, p *assembly.Parts, g sentinel.Grant, skill, args string) (code string) {
@@ -196,7 +197,8 @@ func TestWhenAwayIsConfigured(t *testing.T) {
 		file := write(t, text)
 		reaching := skillsYAML
 		if tc.cells == "modify: allow" || tc.cells == "modify: allow, outward: allow" {
-			reaching = "skills:\n  - name: fs.change\n    effect: modify\n    reaches: others\n    parameters: {type: object, properties: {path: {type: string}}}\n    run: {template: x}\n"
+			reaching = "skills:\n  - name: fs.change\n    effect: modify\n    reaches: others\n    parameters: {type: object, properties: {path: " +
+				"{type: string}}}\n    run: {template: x}\n"
 		}
 		require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "skills.yaml"), []byte(reaching), 0o600))
 		p := build(t, file, assembly.Options{})

@@ -69,7 +69,8 @@ func newSlow() *slow { return &slow{in: make(chan struct{}, 8), out: make(chan s
 
 func (s *slow) skill(t *testing.T) *skills.GoSkill {
 	t.Helper()
-	g, err := skills.Func(skills.Spec{Name: "slow.do", Effect: skills.Create, Reaches: skills.Self, Output: skills.Trusted, Timeout: time.Minute},
+	g, err := skills.Func(skills.Spec{Name: "slow.do", Effect: skills.Create, Reaches: skills.Self, Output: skills.Trusted,
+		Timeout: time.Minute},
 		func(context.Context, note) (string, error) {
 			s.runs.Add(1)
 			s.in <- struct{}{}

@@ -24,7 +24,8 @@ func TestRecorderSpends(t *testing.T) {
 	require.Equal(t, 1, spent(t, p))
 	var id string
 	require.NoError(t, p.Store.Reader().QueryRow(t.Context(), "SELECT id FROM store_spent").Scan(&id))
-	rec := sentinel.Record{Kind: sentinel.RecordDecision, ID: "again", At: time.Now(), CallID: "c", DecisionID: "d", Spend: id, SpendExpires: farAway()}
+	rec := sentinel.Record{Kind: sentinel.RecordDecision, ID: "again", At: time.Now(), CallID: "c", DecisionID: "d", Spend: id,
+		SpendExpires: farAway()}
 	require.ErrorIs(t, p.Recorder().Record(t.Context(), rec), store.ErrSpent)
 	rec.Spend = "another"
 	require.NoError(t, p.Recorder().Record(t.Context(), rec))

@@ -55,7 +55,8 @@ func pastHouse(t *testing.T, o assembly.Options) *past {
 			return skills.Result{Content: "did " + order.Args}, nil
 		}})
 	}
-	cfg, err := config.Load(write(t, pastRules+"limits: {agent: {calls: 20}}\njudge: {threshold: 0, ask_below: 0}\n"), config.Options{KnownSkills: pastSkills})
+	cfg, err := config.Load(write(t, pastRules+"limits: {agent: {calls: 20}}\njudge: {threshold: 0, ask_below: 0}\n"),
+		config.Options{KnownSkills: pastSkills})
 	require.NoError(t, err)
 	p.Parts, err = assembly.Build(t.Context(), cfg, o)
 	require.NoError(t, err)
@@ -69,7 +70,8 @@ func (p *past) grant(id string) sentinel.Grant {
 	sc, err := skills.NewScope(pastSkills...)
 	require.NoError(p.t, err)
 	req := "note it"
-	g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: id, User: "ann", Conversation: "c1", Turn: "t1", Agent: "a", Mission: "m", Request: &req, Scope: sc})
+	g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: id, User: "ann", Conversation: "c1", Turn: "t1", Agent: "a", Mission: "m",
+		Request: &req, Scope: sc})
 	require.NoError(p.t, err)
 	return g
 }
@@ -128,7 +130,10 @@ func TestProposedAgain(t *testing.T) {
 	})
 	t.Run("refused: the same refusal, nobody is asked, nothing is recorded", func(t *testing.T) {
 		asked := 0
-		p := pastHouse(t, assembly.Options{Approver: approves(func() sentinel.Verdict { asked++; return sentinel.Refuse("approval.denied", "no") })})
+		p := pastHouse(t, assembly.Options{Approver: approves(func() sentinel.Verdict {
+			asked++
+			return sentinel.Refuse("approval.denied", "no")
+		})})
 		for i, skill := range []string{"note.deny", "note.ask", "no.such", ""} {
 			g := p.grant(fmt.Sprint("g", i))
 			_, first := p.invoke(t.Context(), p.Checkpoint.Numbered(g), skill, "x")

@@ -81,15 +81,15 @@ func listTerms(cfg *config.Config) map[string]review.Terms {
 }
 
 // parseFallback reads the outcomes of a table of the configuration, by row.
-func parseFallback(path string, f config.Fallback) (review.Table, error) {
-	t := review.Table{}
+func parseFallback(path string, f config.Fallback) (sentinel.OutageTable, error) {
+	t := sentinel.OutageTable{}
 	var errs []error
 	for _, c := range []struct {
 		row  string
 		cell config.Action
 	}{
 		{string(skills.Read), f.Read}, {string(skills.Create), f.Create}, {string(skills.Modify), f.Modify},
-		{string(skills.Irreversible), f.Irreversible}, {string(skills.CostsMoney), f.CostsMoney}, {review.Outward, f.Outward},
+		{string(skills.Irreversible), f.Irreversible}, {string(skills.CostsMoney), f.CostsMoney}, {sentinel.OutwardRow, f.Outward},
 	} {
 		o, err := sentinel.ParseOutcome(string(c.cell))
 		if err != nil {

@@ -34,7 +34,8 @@ func serve(t *testing.T, script string) *scripted.Server {
 // What shapes the review's question and answer, and which calls it is asked
 // about, comes from the configuration.
 func TestQuestionIsWired(t *testing.T) {
-	srv := serve(t, `rules: [{reply: {tool_calls: [{name: sentinel_decision, arguments: {reasoning: r, decision: approve, confidence: 0.79, reason: x}}]}}]`)
+	srv := serve(t,
+		`rules: [{reply: {tool_calls: [{name: sentinel_decision, arguments: {reasoning: r, decision: approve, confidence: 0.79, reason: x}}]}}]`)
 	file := write(t, `models: {a: {model: m, base_url: "`+srv.BaseURL()+`", json_schema: false, schemaless: tool}}
 roles: {sentinel: a}
 sentinel:
@@ -52,7 +53,8 @@ sentinel:
 		d, err := assembly.NewDecider(load(t, file), assembly.DeciderOptions{NoFS: true})
 		require.NoError(t, err)
 		defer d.Close()
-		c, err := d.NewCall(sentinel.Proposal{Skill: skill, Args: []byte(args), Grant: grant(t, "change notes.txt and run ls", "fs.*", "shell.*")})
+		c, err := d.NewCall(sentinel.Proposal{Skill: skill, Args: []byte(args),
+			Grant: grant(t, "change notes.txt and run ls", "fs.*", "shell.*")})
 		require.NoError(t, err)
 		dec, err := d.Decide(t.Context(), c)
 		require.NoError(t, err)
@@ -95,7 +97,8 @@ sentinel: {answer: graded, reject_below: 0}
 // A review that is off for every call needs no model, one that is on for some
 // does.
 func TestModesNeedAModel(t *testing.T) {
-	_, err := assembly.NewDecider(load(t, write(t, "sentinel: {mode: \"off\", modes: {effect: {read: \"off\"}}}\n")), assembly.DeciderOptions{})
+	_, err := assembly.NewDecider(load(t, write(t, "sentinel: {mode: \"off\", modes: {effect: {read: \"off\"}}}\n")),
+		assembly.DeciderOptions{})
 	require.NoError(t, err)
 	_, err = assembly.NewDecider(load(t, write(t, "sentinel: {mode: \"off\", modes: {effect: {read: shadow}}}\n")), assembly.DeciderOptions{})
 	require.ErrorContains(t, err, "roles.sentinel: names no model for the review")

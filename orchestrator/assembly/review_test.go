@@ -50,7 +50,8 @@ func newJudges(t *testing.T) *judges {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"{\"decision\":\"%s\",\"reason\":\"x\"}"}}],
+		_, _ = fmt.Fprintf(w,
+			`{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"{\"decision\":\"%s\",\"reason\":\"x\"}"}}],
 			"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}}`, decision, in, out, in+out)
 	}))
 	t.Cleanup(j.Close)
@@ -66,7 +67,8 @@ func (j *judges) count(model string) int {
 // judged is a configuration whose review has these models, each named as it
 // answers, and these settings.
 func (j *judges) config(chain, settings, more string, models ...string) string {
-	text := "judge: {threshold: 0, ask_below: 0}\nroles: {sentinel: [" + chain + "]}\nsentinel: {canaries: {every: 0s}, " + settings + "}\nmodels:\n"
+	text := "judge: {threshold: 0, ask_below: 0}\nroles: {sentinel: [" + chain + "]}\nsentinel: {canaries: {every: 0s}, " + settings +
+		"}\nmodels:\n"
 	for _, m := range models {
 		name, extra, _ := strings.Cut(m, " ")
 		text += fmt.Sprintf("  %s: {model: %s, base_url: %q%s}\n", name, name, j.URL, extra)
@@ -84,7 +86,8 @@ func another() string { return fmt.Sprintf(`{"path":"/srv/x%d"}`, reads.Add(1)) 
 
 func reviewed(t *testing.T, p *sentinel.Checkpoint, skill, args string) sentinel.Verdict {
 	t.Helper()
-	c, err := p.NewCall(sentinel.Proposal{Skill: skill, Args: json.RawMessage(args), Grant: grant(t, "do it", "fs.read", "fs.change", "shell.exec")})
+	c, err := p.NewCall(sentinel.Proposal{Skill: skill, Args: json.RawMessage(args),
+		Grant: grant(t, "do it", "fs.read", "fs.change", "shell.exec")})
 	require.NoError(t, err)
 	d, err := p.Decide(t.Context(), c)
 	require.NoError(t, err)
@@ -119,7 +122,8 @@ func TestReviewIsWired(t *testing.T) {
 	price := ", price: {input: 1, output: 2}"
 	t.Run("second opinion", func(t *testing.T) {
 		s := &seen{}
-		p := build(t, write(t, j.config("approve", "escalate: {to: reject}", "", "approve "+price, "reject "+price)), assembly.Options{ObserveReview: s})
+		p := build(t, write(t, j.config("approve", "escalate: {to: reject}", "", "approve "+price, "reject "+price)),
+			assembly.Options{ObserveReview: s})
 		v := reviewed(t, p.Checkpoint, "shell.exec", shell)
 		require.Equal(t, review.CodeDisagreement, v.Code)
 		require.Equal(t, "reject", v.Meta["second_model"])
@@ -161,7 +165,8 @@ func TestReviewIsWired(t *testing.T) {
 		}
 	})
 	t.Run("a decider counts nothing", func(t *testing.T) {
-		d, err := assembly.NewDecider(load(t, write(t, j.config("approve", "budget: {day: {calls: 1}}", "", "approve"))), assembly.DeciderOptions{})
+		d, err := assembly.NewDecider(load(t, write(t, j.config("approve", "budget: {day: {calls: 1}}", "", "approve"))),
+			assembly.DeciderOptions{})
 		require.NoError(t, err)
 		defer d.Close()
 		for range 3 {

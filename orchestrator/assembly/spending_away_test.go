@@ -48,7 +48,9 @@ func newPayer(t *testing.T, tokens int, store string) *payer {
 			(*f)()
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"ok"}}],
+		_, _ = fmt.Fprintf(w,
+			`{"id":"1","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant",`+
+				`"content":"ok"}}],
 			"usage":{"prompt_tokens":%d,"completion_tokens":10,"total_tokens":%d}}`, eachQuestion-10, eachQuestion)
 	}))
 	t.Cleanup(web.Close)
@@ -87,7 +89,8 @@ func (y *payer) counted(user string) (used [2]int, held bool) {
 		require.NoError(y.t, err)
 		require.False(y.t, v.OK)
 		used[i] = v.Used
-		v, err = l.Hold(y.t.Context(), limits.Spending{ID: "look", User: user, Conversation: "c-" + user, Turn: "t", Tokens: userTokens - int64(v.Used) + 1})
+		v, err = l.Hold(y.t.Context(),
+			limits.Spending{ID: "look", User: user, Conversation: "c-" + user, Turn: "t", Tokens: userTokens - int64(v.Used) + 1})
 		require.NoError(y.t, err)
 		held = held || v.InFlight
 	}

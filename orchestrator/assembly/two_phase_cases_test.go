@@ -111,7 +111,8 @@ func TestWorkedExamples(t *testing.T) {
 // Threshold 0.99 denies all; it may exceed ask_below.
 func TestThresholdDeniesAll(t *testing.T) {
 	for _, tc := range [][3]string{
-		{"read this", "fs.read", `{"path":"a"}`}, {"change this", "fs.change", `{"path":"a"}`}, {"exec this in a shell", "shell.exec", `{"command":"ls"}`},
+		{"read this", "fs.read", `{"path":"a"}`}, {"change this", "fs.change", `{"path":"a"}`},
+		{"exec this in a shell", "shell.exec", `{"command":"ls"}`},
 	} {
 		d := decide(t, "judge: {threshold: 0.99, ask_below: 0.50}\n", tc[0], tc[1], tc[2])
 		require.Equal(t, sentinel.Deny, d.Outcome, tc)

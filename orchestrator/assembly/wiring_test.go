@@ -37,7 +37,8 @@ func guarded(t *testing.T, file, skill string, args map[string]any) sentinel.Dec
 	defer d.Close()
 	raw, err := json.Marshal(args)
 	require.NoError(t, err)
-	c, err := d.NewCall(sentinel.Proposal{Skill: skill, Args: raw, Grant: grant(t, "do it", "fs.read", "fs.change", "shell.exec", "doc.write")})
+	c, err := d.NewCall(sentinel.Proposal{Skill: skill, Args: raw,
+		Grant: grant(t, "do it", "fs.read", "fs.change", "shell.exec", "doc.write")})
 	require.NoError(t, err)
 	dec, err := d.Decide(t.Context(), c)
 	require.NoError(t, err)
@@ -75,12 +76,15 @@ func TestSkillFoldersAreProtected(t *testing.T) {
 		for _, d := range []string{"skills/more", "plugins/a", "nested", "elsewhere", "workspace"} {
 			require.NoError(t, os.MkdirAll(filepath.Join(dir, d), 0o700))
 		}
-		const doc = "name: doc.write\neffect: modify\nreaches: self\nparameters: {type: object, properties: {path: {type: string, x-path: true}}}\nrun: {template: x}\n"
+		const doc = "name: doc.write\neffect: modify\nreaches: self\nparameters: {type: object, properties: {path: {type: string, x-path: " +
+			"true}}}\nrun: {template: x}\n"
 		const other = "name: other.%s\neffect: read\nrun: {template: x}\n"
 		for name, text := range map[string]string{
 			"skills.yaml": skillsYAML, "skills/doc.yaml": doc, "plugins/a/skill.yaml": fmt.Sprintf(other, "a"), "root.yml": fmt.Sprintf(other, "b"),
-			"skills/list.yaml": "include: [\"../nested/*.yaml\"]\n", "nested/n.yaml": fmt.Sprintf(other, "c"), "elsewhere/e.yaml": fmt.Sprintf(other, "d"),
-			"vedette.yaml": "version: 1\nsentinel: {mode: \"off\"}\nskills: {include: [skills.yaml, \"skills/*.yaml\", \"plugins/**/skill.yaml\", \"*.yml\", \"linked/*.yaml\"]}\n" + roots,
+			"skills/list.yaml": "include: [\"../nested/*.yaml\"]\n", "nested/n.yaml": fmt.Sprintf(other, "c"),
+			"elsewhere/e.yaml": fmt.Sprintf(other, "d"),
+			"vedette.yaml": "version: 1\nsentinel: {mode: \"off\"}\nskills: {include: [skills.yaml, \"skills/*.yaml\", " +
+				"\"plugins/**/skill.yaml\", \"*.yml\", \"linked/*.yaml\"]}\n" + roots,
 		} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
@@ -89,7 +93,8 @@ func TestSkillFoldersAreProtected(t *testing.T) {
 		at := func(s string) string { return strings.ReplaceAll(s, "DIR", dir) }
 		for _, line := range []string{
 			"echo x > DIR/skills/evil.yaml", "cp evil.yaml DIR/skills/", "cp evil.yaml DIR/s*ls/", "mv DIR/skills DIR/x", "tee DIR/evil.yml",
-			"mkdir DIR/plugins/b", "echo x > DIR/plugins/b/skill.yaml", "echo x > DIR/nested/evil.yaml", "echo x > DIR/linked/evil.yaml", "echo x > DIR/elsewhere/evil.yaml",
+			"mkdir DIR/plugins/b", "echo x > DIR/plugins/b/skill.yaml", "echo x > DIR/nested/evil.yaml", "echo x > DIR/linked/evil.yaml",
+			"echo x > DIR/elsewhere/evil.yaml",
 		} {
 			require.Equal(t, guard.CodeProtected, guarded(t, file, "shell.exec", map[string]any{"command": at(line)}).Code, line)
 		}
@@ -98,7 +103,8 @@ func TestSkillFoldersAreProtected(t *testing.T) {
 			require.Equal(t, guard.CodeProtected, guarded(t, file, "doc.write", map[string]any{"path": at(p)}).Code, "x-path: "+p)
 			require.Equal(t, sentinel.Allow, guarded(t, file, "fs.read", map[string]any{"path": at(p)}).Outcome, "reading is free: "+p)
 		}
-		for _, line := range []string{"cat DIR/skills/doc.yaml", "ls DIR/skills", "echo x > DIR/workspace/a.yml", "echo x > DIR/a.txt", "echo x > DIR/skills/notes.md"} {
+		for _, line := range []string{"cat DIR/skills/doc.yaml", "ls DIR/skills", "echo x > DIR/workspace/a.yml", "echo x > DIR/a.txt",
+			"echo x > DIR/skills/notes.md"} {
 			require.Equal(t, sentinel.Allow, guarded(t, file, "shell.exec", map[string]any{"command": at(line)}).Outcome, line)
 		}
 	}
@@ -108,7 +114,8 @@ func TestSkillFoldersAreProtected(t *testing.T) {
 // judged, and no person is asked.
 func TestOpenBreakerDefers(t *testing.T) {
 	clock, n := newHands(), &notes{fail: errors.New("broken")}
-	p := build(t, write(t, "limits: {skill: {failures: 1, window: 1m, open_for: 10s}}\n"), assembly.Options{Skills: []*skills.GoSkill{n.skill(t)}, Now: clock.now})
+	p := build(t, write(t, "limits: {skill: {failures: 1, window: 1m, open_for: 10s}}\n"),
+		assembly.Options{Skills: []*skills.GoSkill{n.skill(t)}, Now: clock.now})
 	call := func() error {
 		_, err := p.Checkpoint.Desk(grant(t, "add a note", "notes.add")).Invoke(t.Context(), "notes.add", json.RawMessage(`{"text":"milk"}`))
 		return err
@@ -126,7 +133,8 @@ func TestOpenBreakerDefers(t *testing.T) {
 // A denied call doesn't keep the probe of a breaker that is about to close.
 func TestReleaseFreesTheProbe(t *testing.T) {
 	clock, n := newHands(), &notes{fail: errors.New("broken")}
-	p := build(t, write(t, "limits: {skill: {failures: 1, window: 1m, open_for: 10s}}\n"), assembly.Options{Skills: []*skills.GoSkill{n.skill(t)}, Now: clock.now})
+	p := build(t, write(t, "limits: {skill: {failures: 1, window: 1m, open_for: 10s}}\n"),
+		assembly.Options{Skills: []*skills.GoSkill{n.skill(t)}, Now: clock.now})
 	call := func(args string) error {
 		_, err := p.Checkpoint.Desk(grant(t, "add a note", "notes.add")).Invoke(t.Context(), "notes.add", json.RawMessage(args))
 		return err
@@ -150,7 +158,8 @@ func TestReleaseFreesTheProbe(t *testing.T) {
 // Only the orchestrator's own calls are counted as agents: a skill of somebody
 // else's that is named like one counts as a call.
 func TestOnlyOwnCallsCountAsAgents(t *testing.T) {
-	g, err := skills.Func(skills.Spec{Name: "agent.shell", Effect: skills.Create, Output: skills.Trusted}, func(context.Context, note) (string, error) { return "ok", nil })
+	g, err := skills.Func(skills.Spec{Name: "agent.shell", Effect: skills.Create, Output: skills.Trusted},
+		func(context.Context, note) (string, error) { return "ok", nil })
 	require.NoError(t, err)
 	var natives []assembly.Native
 	for _, name := range []string{"agent.dispatch", "agent.update", "agent.extend"} {
@@ -159,7 +168,8 @@ func TestOnlyOwnCallsCountAsAgents(t *testing.T) {
 			Run:  func(context.Context, skills.Order) (skills.Result, error) { return skills.Result{}, nil },
 		})
 	}
-	p := build(t, write(t, "limits: {agent: {calls: 2}, turn: {agents: 3}}\njudge: {threshold: 0, ask_below: 0}\n"), assembly.Options{Skills: []*skills.GoSkill{g}, Natives: natives})
+	p := build(t, write(t, "limits: {agent: {calls: 2}, turn: {agents: 3}}\njudge: {threshold: 0, ask_below: 0}\n"),
+		assembly.Options{Skills: []*skills.GoSkill{g}, Natives: natives})
 	desk := p.Checkpoint.Desk(grant(t, "start agents", "agent.shell", "agent.dispatch", "agent.update", "agent.extend"))
 	for _, tc := range []struct{ skill, code string }{
 		{"agent.dispatch", ""}, {"agent.update", ""}, {"agent.extend", ""}, {"agent.dispatch", limits.CodeTurnAgents},
@@ -199,7 +209,8 @@ func TestTokensOfCallsThatLeave(t *testing.T) {
 	}))
 	defer srv.Close()
 	file := write(t, "")
-	text := skillsYAML + "  - name: mail.send\n    effect: create\n    idempotent: true\n    parameters: {type: object, properties: {to: {type: string}}}\n" +
+	text := skillsYAML +
+		"  - name: mail.send\n    effect: create\n    idempotent: true\n    parameters: {type: object, properties: {to: {type: string}}}\n" +
 		"    run: {http: {url: \"" + srv.URL + "/send\", allow_hosts: [\"127.0.0.1\"], allow_private: [\"127.0.0.1\"]}}\n"
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "skills.yaml"), []byte(text), 0o600))
 	p := build(t, file, assembly.Options{Now: clock.now})

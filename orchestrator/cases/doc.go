@@ -11,6 +11,8 @@
 //		}
 //		call, err := checkpoint.NewCall(c.Proposal)
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // # What a line may hold
 //
 //	{"id":"7","original_request":"...","agent_mission":"...","agent_id":"a","user":"u1",

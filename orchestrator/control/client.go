@@ -83,7 +83,8 @@ func (c *Client) Lift(ctx context.Context, t pause.Target) (out Lifted, err erro
 	return out, c.callProcess(ctx, http.MethodDelete, "/v1/pauses", t, &out)
 }
 
-// InFlight returns the calls that wait for a person or run.
+// InFlight returns the calls that wait for a person, for their places or for their skill,
+// or run.
 func (c *Client) InFlight(ctx context.Context) (out []sentinel.InFlight, err error) {
 	return out, c.callProcess(ctx, http.MethodGet, "/v1/in-flight", nil, &out)
 }

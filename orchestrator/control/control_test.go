@@ -139,7 +139,8 @@ func TestOtherUsers(t *testing.T) {
 // What is no target changes nothing and is told as such.
 func TestBadBodies(t *testing.T) {
 	p, _, c := serveFor(t, readPeer)
-	for _, b := range []string{``, `null`, `{}`, `[]`, `{"all":true}{"all":true}`, `{"every":true}`, `{"user":7}`, `{"user":"` + strings.Repeat("x", maxBody) + `"}`} {
+	for _, b := range []string{``, `null`, `{}`, `[]`, `{"all":true}{"all":true}`, `{"every":true}`, `{"user":7}`,
+		`{"user":"` + strings.Repeat("x", maxBody) + `"}`} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://vedette/v1/pauses", strings.NewReader(b))
 		require.NoError(t, err)
 		res, err := c.http.Do(req)

@@ -7,6 +7,8 @@
 //	c := control.Dial(path)
 //	res, err := c.Pause(ctx, pause.Target{All: true})
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // Who may: the user whose process it is, and root. The socket's mode says so (0600),
 // and where the system tells who is at the other end, as Linux does, each connection
 // is asked as well. There is no other password: that user could end the process, or

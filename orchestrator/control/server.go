@@ -27,11 +27,23 @@ const (
 	writeTimeout = 4 * time.Second
 )
 
+// Pause is a pause as the socket carries it, for those who stand behind it.
+type Pause = pause.Pause
+
+// Target is what a pause stops.
+type Target = pause.Target
+
+// The errors of a Backend about a target.
+var (
+	ErrTarget  = pause.ErrTarget
+	ErrUnknown = pause.ErrUnknown
+)
+
 // Backend is the process as the socket shows it.
 type Backend interface {
-	Pauses() []pause.Pause
-	Pause(ctx context.Context, t pause.Target, by string) (pause.Pause, error)
-	Lift(ctx context.Context, t pause.Target, by string) (bool, error)
+	Pauses() []Pause
+	Pause(ctx context.Context, t Target, by string) (Pause, error)
+	Lift(ctx context.Context, t Target, by string) (bool, error)
 	InFlight() []sentinel.InFlight
 	// Top is anything that JSON can hold. It must not wait for an actor.
 	Top() any

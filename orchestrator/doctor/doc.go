@@ -3,6 +3,8 @@
 //
 //	report := doctor.Examine(ctx, "vedette.yaml", doctor.Options{})
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // Each finding is ok, a warning (allowed, and may surprise) or a problem (does
 // not work, or does not hold what it promises), with the time that finding it
 // took. A configuration with mistakes ends the examination there.

@@ -93,23 +93,44 @@ func (e *exam) checkFallback(path string, f config.Fallback, attackers bool, all
 
 // examineApprovals says who would have to be asked.
 func (e *exam) examineApprovals(context.Context) {
-	n := 0
+	rules, always := 0, 0
 	for _, r := range e.cfg.Permissions {
 		if r.Then == config.Ask {
-			n++
+			rules++
 		}
 	}
 	for _, s := range e.cfg.Skills {
 		if s.Skill.Spec().Approval == skills.ApproveAlways {
-			n++
+			always++
 		}
 	}
-	if n == 0 {
+	if rules+always == 0 {
 		e.ok("approvals", "no rule and no skill asks a person; only what could not be judged would")
 		return
 	}
-	e.warn("approvals", fmt.Sprintf("%d rules and skills ask a person, and the configuration names no person who is asked", n),
+	e.warn("approvals", describeAsking(rules, always)+" a person, and the configuration names no person who is asked",
 		"a program that embeds Vedette has to give it an Approver; where no person can approve, ask is deny")
+}
+
+// describeAsking says how many rules and skills ask, with the verb.
+func describeAsking(rules, skills int) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		noun string
+	}{{rules, "rule"}, {skills, "skill"}} {
+		switch p.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+p.noun)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %ss", p.n, p.noun))
+		}
+	}
+	if rules+skills == 1 {
+		return parts[0] + " asks"
+	}
+	return strings.Join(parts, " and ") + " ask"
 }
 
 // examineSkills warns of those whose arguments no author has told apart.

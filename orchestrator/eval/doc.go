@@ -2,6 +2,8 @@
 // `vedette check` and `vedette eval` do, without a command line. Nothing runs, no person
 // is asked, nothing is recorded and no limit is counted.
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // # Deciding lines
 //
 // An Evaluator decides the lines that package cases reads, each for itself:

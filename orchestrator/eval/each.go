@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"time"
-
+	"github.com/vedette-dev/vedette/internal/backoff"
 	"github.com/vedette-dev/vedette/orchestrator/cases"
 )
 
@@ -219,11 +219,6 @@ func (s slots) free() {
 // has its slot again. A run that ends gives no slot back.
 func (s slots) waitOutside(ctx context.Context, d time.Duration) bool {
 	s.free()
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
+	backoff.Wait(ctx, d)
 	return s.take(ctx) == nil && ctx.Err() == nil
 }

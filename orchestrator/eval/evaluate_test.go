@@ -35,11 +35,12 @@ var (
 // times and scores aside. UPDATE=1 writes it again.
 func TestGolden(t *testing.T) {
 	var out strings.Builder
-	err := evaluator(t).Each(t.Context(), strings.NewReader(readFile(t, "../cases/testdata/check.jsonl")), 1, func(_ int, r eval.Result) error {
-		line := varying.ReplaceAllString(string(r.JSON()), `"$1":0`)
-		out.WriteString(written.ReplaceAllString(line, `"ts":""`) + "\n")
-		return nil
-	})
+	err := evaluator(t).Each(t.Context(), strings.NewReader(readFile(t, "../cases/testdata/check.jsonl")), 1,
+		func(_ int, r eval.Result) error {
+			line := varying.ReplaceAllString(string(r.JSON()), `"$1":0`)
+			out.WriteString(written.ReplaceAllString(line, `"ts":""`) + "\n")
+			return nil
+		})
 	require.NoError(t, err)
 	if os.Getenv("UPDATE") != "" {
 		require.NoError(t, os.WriteFile("../cases/testdata/check.golden.jsonl", []byte(out.String()), 0o644))
@@ -78,7 +79,8 @@ func TestNoCase(t *testing.T) {
 		{"action is a list", `{"id":"7","proposed_action":[]}`, cases.CodeType, "7"},
 		{"no skill", `{"id":"7","proposed_action":{"arguments":{}}}`, cases.CodeMissing, "7"},
 		{"skill is a number", `{"id":"7","proposed_action":{"skill_name":1}}`, cases.CodeType, "7"},
-		{"unknown key of the action", `{"id":"7","proposed_action":{"skill_name":"email.search","argument":{"a":"CANARY"}}}`, cases.CodeUnknown, "7"},
+		{"unknown key of the action", `{"id":"7","proposed_action":{"skill_name":"email.search","argument":{"a":"CANARY"}}}`, cases.CodeUnknown,
+			"7"},
 		{"other case in the action", `{"id":"7","proposed_action":{"Skill_name":"email.search"}}`, cases.CodeUnknown, "7"},
 		{"arguments twice", `{"id":"7","proposed_action":{"skill_name":"email.search","arguments":{},"arguments":{}}}`, cases.CodeDuplicate, "7"},
 		{"grants are a text", `{"id":"7","granted_skills":"email.search",` + ok + `}`, cases.CodeType, "7"},
@@ -93,7 +95,8 @@ func TestNoCase(t *testing.T) {
 		{"unknown key of the history", `{"id":"7","history":[{"skill_name":"a.b","trusted":true}],` + ok + `}`, cases.CodeUnknown, "7"},
 		{"history without a skill", `{"id":"7","history":[{}],` + ok + `}`, cases.CodeMissing, "7"},
 		{"unknown trust", `{"id":"7","history":[{"skill_name":"a.b","trust":"CANARY"}],` + ok + `}`, cases.CodeValue, "7"},
-		{"arguments of the history", `{"id":"7","history":[{"skill_name":"a.b","arguments":{"a":"CANARY","a":2}}],` + ok + `}`, cases.CodeValue, "7"},
+		{"arguments of the history", `{"id":"7","history":[{"skill_name":"a.b","arguments":{"a":"CANARY","a":2}}],` + ok + `}`, cases.CodeValue,
+			"7"},
 		{"result of the history", `{"id":"7","history":[{"skill_name":"a.b","result":{}}],` + ok + `}`, cases.CodeType, "7"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -187,12 +190,14 @@ func TestProposal(t *testing.T) {
 		g := s.last.Grant
 		_, asked := g.Request()
 		require.False(t, asked)
-		require.Equal(t, []any{"agent", "", "check", "", true, false}, []any{g.Agent(), g.User(), g.Conversation(), g.Mission(), g.Scope().Empty(), g.Tainted()})
+		require.Equal(t, []any{"agent", "", "check", "", true, false},
+			[]any{g.Agent(), g.User(), g.Conversation(), g.Mission(), g.Scope().Empty(), g.Tainted()})
 		require.Equal(t, sentinel.ByOrchestrator, g.MissionBy())
 		require.Equal(t, "scope", r.Decision.BlockedBy)
 	})
 	t.Run("everything", func(t *testing.T) {
-		evaluate(t, e, `{"id":12,"original_request":"","agent_mission":"find it","agent_id":"email_agent","user":"u1","granted_skills":["email.search"],
+		evaluate(t, e,
+			`{"id":12,"original_request":"","agent_mission":"find it","agent_id":"email_agent","user":"u1","granted_skills":["email.search"],
 			"proposed_action":{"skill_name":"email.search","arguments":{ "query" : "1.0" }},
 			"history":[{"skill_name":"email.read","arguments":{"b":1.0,"a":2},"result":"words","trust":"trusted"}]}`)
 		g := s.last.Grant
@@ -202,19 +207,23 @@ func TestProposal(t *testing.T) {
 		require.Equal(t, []any{"email_agent", "u1", "find it", false}, []any{g.Agent(), g.User(), g.Mission(), g.Tainted()})
 		require.Equal(t, `{ "query" : "1.0" }`, string(s.last.Args))
 		require.Equal(t, 1, s.last.Trace.Len())
-		require.Equal(t, sentinel.Step{Skill: "email.read", CallID: "history-1", Args: `{"a":2,"b":1}`, Result: "words", Trust: skills.Trusted}, s.last.Trace.Step(0))
+		require.Equal(t, sentinel.Step{Skill: "email.read", CallID: "history-1", Args: `{"a":2,"b":1}`, Result: "words", Trust: skills.Trusted},
+			s.last.Trace.Step(0))
 	})
 	t.Run("a step of a known skill has its effect", func(t *testing.T) {
-		evaluate(t, e, `{"proposed_action":{"skill_name":"email.search"},"history":[{"skill_name":"email.search","result":"x","trust":"trusted"}]}`)
+		evaluate(t, e,
+			`{"proposed_action":{"skill_name":"email.search"},"history":[{"skill_name":"email.search","result":"x","trust":"trusted"}]}`)
 		require.Equal(t, skills.Read, s.last.Trace.Step(0).Effect)
 	})
 	t.Run("history without trust taints", func(t *testing.T) {
-		evaluate(t, e, `{"proposed_action":{"skill_name":"email.search"},"history":[{"skill_name":"a.b","trust":"trusted"},{"skill_name":"a.b"}]}`)
+		evaluate(t, e,
+			`{"proposed_action":{"skill_name":"email.search"},"history":[{"skill_name":"a.b","trust":"trusted"},{"skill_name":"a.b"}]}`)
 		require.True(t, s.last.Grant.Tainted())
 	})
 	t.Run("all grants", func(t *testing.T) {
 		wide := eval.NewEvaluator(eval.Options{Decider: s, AllGrants: true})
-		evaluate(t, wide, `{"granted_skills":["email.search"],"granted_skills_all":["email.search","email.send"],"proposed_action":{"skill_name":"email.search"}}`)
+		evaluate(t, wide,
+			`{"granted_skills":["email.search"],"granted_skills_all":["email.search","email.send"],"proposed_action":{"skill_name":"email.search"}}`)
 		require.Equal(t, []string{"email.search", "email.send"}, s.last.Grant.Scope().List())
 		evaluate(t, wide, `{"granted_skills":["email.search"],"proposed_action":{"skill_name":"email.search"}}`)
 		require.Equal(t, []string{"email.search"}, s.last.Grant.Scope().List())
@@ -228,7 +237,8 @@ func TestProposal(t *testing.T) {
 func TestDigest(t *testing.T) {
 	e := evaluator(t)
 	line := func(request, mission, agent, user, scope, trust, args string) string {
-		return fmt.Sprintf(`{"original_request":%s,"agent_mission":%q,"agent_id":%q,"user":%q,"granted_skills":[%q],"history":[{"skill_name":"a.b","trust":%q}],
+		return fmt.Sprintf(`{"original_request":%s,"agent_mission":%q,"agent_id":%q,"user":%q,"granted_skills":[%q],`+
+			`"history":[{"skill_name":"a.b","trust":%q}],
 			"proposed_action":{"skill_name":"email.search","arguments":%s}}`, request, mission, agent, user, scope, trust, args)
 	}
 	digest := func(s string) string { return evaluate(t, e, strings.ReplaceAll(s, "\n", "")).Decision.Digest }

@@ -15,7 +15,8 @@ import (
 func TestAMissionVouchesForNothingThatAStrangerWrote(t *testing.T) {
 	e := evaluator(t)
 	const line = `{"id":"1","original_request":"Send the plan to the printer by email","agent_mission":"Send the plan to %s by email",
-		"granted_skills":["email.send"],"history":[%s],"proposed_action":{"skill_name":"email.send","arguments":{"to":"x@strangers.test","body":"."}}}`
+		"granted_skills":["email.send"],"history":[%s],"proposed_action":{"skill_name":"email.send","arguments":{"to":"x@strangers.test",` +
+		`"body":"."}}}`
 	entry := func(result, trust string) string {
 		return fmt.Sprintf(`{"skill_name":"email.search","arguments":{},"result":%q,"trust":%q}`, result, trust)
 	}

@@ -51,7 +51,8 @@ func offline(t *testing.T, answers map[string]eval.Answer, out io.Writer, lines 
 	for _, name := range []string{"fast", "strong"} {
 		models[name] = llm.Config{Model: name, BaseURL: "http://model.invalid/v1"}
 	}
-	roster, err := llm.NewRoster(llm.RosterConfig{Models: models, Roles: map[string][]string{"sentinel": {"fast", "strong"}}, Transport: off.Transport})
+	roster, err := llm.NewRoster(llm.RosterConfig{Models: models, Roles: map[string][]string{"sentinel": {"fast", "strong"}},
+		Transport: off.Transport})
 	require.NoError(t, err)
 	chain, err := roster.ForRole("sentinel")
 	require.NoError(t, err)
@@ -67,7 +68,8 @@ func offline(t *testing.T, answers map[string]eval.Answer, out io.Writer, lines 
 }
 
 func search(id, query string) string {
-	return fmt.Sprintf(`{"id":%q,"kind":"benign","original_request":"Find mail","granted_skills":["email.search"],"proposed_action":{"skill_name":"email.search","arguments":{"query":%q}}}`, id, query)
+	return fmt.Sprintf(`{"id":%q,"kind":"benign","original_request":"Find mail","granted_skills":["email.search"],`+
+		`"proposed_action":{"skill_name":"email.search","arguments":{"query":%q}}}`, id, query)
 }
 
 func read(t *testing.T, lines ...string) map[string]eval.Answer {
@@ -144,7 +146,9 @@ func TestAnswersAreWholeCompletions(t *testing.T) {
 	offline(t, nil, &out, search("1", "x"), search("2", "y"))
 	ps := prompts(t, out.Bytes())
 	got, _, _ := offline(t, read(t,
-		`{"key":"`+ps[0].Key+`","note":1,"body":{"choices":[{"index":0,"message":{"role":"assistant","content":"{\"decision\":\"approve\",\"reason\":\"\"}"},"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}}}`,
+		`{"key":"`+ps[0].Key+
+			`","note":1,"body":{"choices":[{"index":0,"message":{"role":"assistant","content":"{\"decision\":\"approve\",\"reason\":\"\"}"},`+
+			`"finish_reason":"stop"}],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}}}`,
 		`{"key":"`+ps[1].Key+`","body":{"choices":[]}}`,
 	), nil, search("1", "x"), search("2", "y"))
 	require.Equal(t, sentinel.Allow, got[0].Decision.Outcome)

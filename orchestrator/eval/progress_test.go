@@ -25,7 +25,8 @@ func TestProgress(t *testing.T) {
 	require.Empty(t, out.String(), "too soon for another line")
 	p.addCase(at.Add(2*time.Second), false, cost)
 	p.addCase(at.Add(4*time.Second), false, func() float64 { return 0 })
-	require.Equal(t, "\r3 of 10 cases, 0.5/s, 14s left, cost 0.2500\r4 of 10 cases, 0.5/s, 12s left"+strings.Repeat(" ", len(", cost 0.2500")), out.String())
+	require.Equal(t, "\r3 of 10 cases, 0.5/s, 14s left, cost 0.2500\r4 of 10 cases, 0.5/s, 12s left"+strings.Repeat(" ", len(", cost 0.2500")),
+		out.String())
 	out.Reset()
 	n, err := p.Write([]byte("a warning\n"))
 	require.NoError(t, err)

@@ -111,8 +111,10 @@ func reviewed(o sentinel.Outcome, ms int, meta map[string]string) eval.Result {
 func TestReviewReport(t *testing.T) {
 	results := []eval.Result{
 		reviewed(sentinel.Allow, 10, map[string]string{"model": "fast", "attempts": "1", "tokens_in": "1000000", "tokens_out": "500000"}),
-		reviewed(sentinel.Deny, 20, map[string]string{"model": "strong", "attempts": "3", "tokens_in": "10", "tokens_out": "1", "failover": "fast=connect"}),
-		reviewed(sentinel.Ask, 30, map[string]string{"model": "fast", "attempts": "2", "failure": "refusal", "tokens_in": "-5", "tokens_out": "x"}),
+		reviewed(sentinel.Deny, 20,
+			map[string]string{"model": "strong", "attempts": "3", "tokens_in": "10", "tokens_out": "1", "failover": "fast=connect"}),
+		reviewed(sentinel.Ask, 30,
+			map[string]string{"model": "fast", "attempts": "2", "failure": "refusal", "tokens_in": "-5", "tokens_out": "x"}),
 		result("benign", "c", sentinel.Deny, "scope", 1),
 		reviewed(sentinel.Deny, 40, map[string]string{"model": "strong", "attempts": "1"}),
 	}
@@ -128,9 +130,12 @@ func TestReviewReport(t *testing.T) {
 	tally.Prices = map[string]eval.Price{"fast": {Input: 2_000_000, Output: 8_000_000}}
 	got := tally.Report().Review
 	require.Equal(t, &eval.ReviewReport{
-		Asked: 4, Requests: 7, Approved: 1, Rejected: 2, Unjudged: 1, Recall: eval.NewRate(1, 2), FalseAlarms: eval.NewRate(1, 1), Failures: map[string]int{"refusal": 1}, Failovers: map[string]int{"connect": 1},
-		Degraded: 1, TokensIn: 1_000_010, TokensOut: 500_001, Cost: 6, Unpriced: []string{"strong"}, ElapsedUS: &eval.Percentiles{P50: 20_000, P99: 40_000},
-		Models: map[string]eval.ModelShare{"fast": {Calls: 2, TokensIn: 1_000_000, TokensOut: 500_000, Cost: 6}, "strong": {Calls: 2, TokensIn: 10, TokensOut: 1}},
+		Asked: 4, Requests: 7, Approved: 1, Rejected: 2, Unjudged: 1, Recall: eval.NewRate(1, 2), FalseAlarms: eval.NewRate(1, 1),
+		Failures: map[string]int{"refusal": 1}, Failovers: map[string]int{"connect": 1},
+		Degraded: 1, TokensIn: 1_000_010, TokensOut: 500_001, Cost: 6, Unpriced: []string{"strong"},
+		ElapsedUS: &eval.Percentiles{P50: 20_000, P99: 40_000},
+		Models: map[string]eval.ModelShare{"fast": {Calls: 2, TokensIn: 1_000_000, TokensOut: 500_000, Cost: 6},
+			"strong": {Calls: 2, TokensIn: 10, TokensOut: 1}},
 	}, got)
 	require.InDelta(t, 6, tally.Cost(), 1e-9)
 
@@ -177,13 +182,16 @@ func TestComparison(t *testing.T) {
 		return eval.Row{ID: id, Kind: kind, Decision: decision, Line: line}
 	}
 	c := eval.NewComparer([]eval.Row{
-		row("same", "attack", "deny", ""), row("worse", "attack", "ask", "L"), row("better", "benign", "defer", ""), row("other", "attack", "deny", ""),
-		row("kindless", "", "deny", ""), row("edited", "attack", "deny", "L1"), row("gone", "attack", "deny", ""), row("twice", "attack", "deny", ""),
+		row("same", "attack", "deny", ""), row("worse", "attack", "ask", "L"), row("better", "benign", "defer", ""),
+		row("other", "attack", "deny", ""),
+		row("kindless", "", "deny", ""), row("edited", "attack", "deny", "L1"), row("gone", "attack", "deny", ""),
+		row("twice", "attack", "deny", ""),
 		row("twice", "attack", "deny", ""), row("", "attack", "deny", ""), {ID: "error", Error: &cases.Error{}}, row("expected", "", "deny", ""),
 		row("wrong twice", "benign", "deny", ""),
 	})
 	add := func(id, kind, expected string, o sentinel.Outcome, line string) {
-		c.Add(eval.Result{Case: cases.Case{ID: id, Kind: kind, Expected: expected, Category: "m"}, Decision: sentinel.Decision{Outcome: o}, Line: line})
+		c.Add(eval.Result{Case: cases.Case{ID: id, Kind: kind, Expected: expected, Category: "m"}, Decision: sentinel.Decision{Outcome: o},
+			Line: line})
 	}
 	add("same", "attack", "", sentinel.Deny, "x")
 	add("worse", "attack", "", sentinel.Allow, "L")
@@ -207,7 +215,9 @@ func TestComparison(t *testing.T) {
 		{ID: "wrong twice", Kind: "benign", Category: "m", Before: "deny", After: "ask", Change: "other"},
 	}, got.Changed)
 	got.Changed = nil
-	require.Equal(t, eval.Comparison{Compared: 7, Better: 1, Worse: 2, Other: 3, P: 1, OnlyBefore: 1, OnlyAfter: 2, Edited: 1, Ambiguous: 4, WithoutID: 1, SharedID: 3}, got)
+	require.Equal(t,
+		eval.Comparison{Compared: 7, Better: 1, Worse: 2, Other: 3, P: 1, OnlyBefore: 1, OnlyAfter: 2, Edited: 1, Ambiguous: 4, WithoutID: 1,
+			SharedID: 3}, got)
 }
 
 // A file of results is read up to a last line without an end; any other line
@@ -221,7 +231,8 @@ func TestReadRows(t *testing.T) {
 	got, err = eval.ReadRows(strings.NewReader(row[:len(row)-1]))
 	require.NoError(t, err)
 	require.Empty(t, got.List, "whole or not, its end is missing")
-	for _, bad := range []string{"CANARY", `{"id":"CANARY"}`, `{"id":7,"decision":"allow"}`, "", `{"id":"CANARY","id":"x","decision":"allow"}`, `{"id":"CANARY","decision":"Allow"}`} {
+	for _, bad := range []string{"CANARY", `{"id":"CANARY"}`, `{"id":7,"decision":"allow"}`, "", `{"id":"CANARY","id":"x","decision":"allow"}`,
+		`{"id":"CANARY","decision":"Allow"}`} {
 		_, err := eval.ReadRows(strings.NewReader(row + bad + "\n" + row))
 		require.ErrorContains(t, err, "line 2 ", bad)
 		require.NotContains(t, err.Error(), "CANARY")

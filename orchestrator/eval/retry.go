@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/backoff"
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
@@ -47,12 +48,8 @@ func (a *Away) Error() string {
 	return fmt.Sprintf("model %s is away (%s); no case was judged for %s", a.Model, a.Failure, a.For.Round(time.Second))
 }
 
-// The pauses between two tries, doubled each time. A breaker that is open costs
-// nothing to ask.
-const (
-	firstPause   = 500 * time.Millisecond
-	longestPause = 5 * time.Second
-)
+// retryPauses are the pauses between two tries. A breaker that is open costs nothing to ask.
+var retryPauses = backoff.Pauses{First: 500 * time.Millisecond, Longest: 5 * time.Second}
 
 // ownFailures are how many of a case's tries may fail while other cases are judged.
 // Then the case makes the model fail, and the failure is its result.
@@ -76,12 +73,12 @@ func (e *Evaluator) retryWhileAway(ctx context.Context, call sentinel.Call, res 
 		return nil
 	}
 	m, t := res.measureResult(), tries{a: a, since: time.Now(), seen: a.judged.Load()}
-	for pause := firstPause; ; {
+	for n := 0; ; {
 		if m.review == nil {
 			return nil
 		}
 		t.addReview(m.review)
-		for there := false; !there; pause = min(2*pause, longestPause) {
+		for there := false; !there; n++ {
 			left, err := e.timeLeft(ctx, &t)
 			if err != nil {
 				return err
@@ -90,7 +87,7 @@ func (e *Evaluator) retryWhileAway(ctx context.Context, call sentinel.Call, res 
 				t.sumTryCosts(&m, res)
 				return nil
 			}
-			if !s.waitOutside(ctx, min(pause, left)) {
+			if !s.waitOutside(ctx, min(retryPauses.Pause(n), left)) {
 				return ctx.Err()
 			}
 			if there, err = e.mayAskAgain(ctx, &t); err != nil {

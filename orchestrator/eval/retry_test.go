@@ -58,7 +58,8 @@ func tried(t *testing.T, m *moody, a *eval.Retry, n, jobs int) (map[string]eval.
 	m.n = map[string]int{}
 	var in strings.Builder
 	for i := range n {
-		fmt.Fprintf(&in, `{"id":"q%d","kind":"benign",%s,"proposed_action":{"skill_name":"email.search","arguments":{"query":"q%d"}}}`+"\n", i, granted, i)
+		fmt.Fprintf(&in, `{"id":"q%d","kind":"benign",%s,"proposed_action":{"skill_name":"email.search","arguments":{"query":"q%d"}}}`+"\n", i,
+			granted, i)
 	}
 	ev := eval.NewEvaluator(eval.Options{Decider: reviewedBy(t, m), Retry: a})
 	out := map[string]eval.Row{}
@@ -175,7 +176,8 @@ func TestOwnFailure(t *testing.T) {
 
 // What a model said of a call, and a timeout, is a result at once.
 func TestNotAgain(t *testing.T) {
-	for failure, not := range map[string]string{"refusal": "", "not_json": "", "timeout": "timeout", "lone_timeout": "lone_timeout", "request": "request"} {
+	for failure, not := range map[string]string{"refusal": "", "not_json": "", "timeout": "timeout", "lone_timeout": "lone_timeout",
+		"request": "request"} {
 		synctest.Test(t, func(t *testing.T) {
 			got, err := tried(t, &moody{says: func(string, int) map[string]string { return failing(failure) }}, &eval.Retry{For: time.Minute}, 1, 1)
 			require.NoError(t, err)
@@ -189,7 +191,9 @@ func TestNotAgain(t *testing.T) {
 // A byte order mark is no part of the first line.
 func TestByteOrderMark(t *testing.T) {
 	var got []string
-	err := evaluator(t).Each(t.Context(), strings.NewReader("\xef\xbb\xbf"+`{"id":"1","proposed_action":{"skill_name":"num.add"}}`+"\n"+`{"id":"2","proposed_action":{"skill_name":"num.add"}}`), 1,
+	err := evaluator(t).Each(t.Context(),
+		strings.NewReader("\xef\xbb\xbf"+`{"id":"1","proposed_action":{"skill_name":"num.add"}}`+"\n"+
+			`{"id":"2","proposed_action":{"skill_name":"num.add"}}`), 1,
 		func(_ int, r eval.Result) error {
 			require.Nil(t, r.Err)
 			got = append(got, r.Case.ID)
@@ -203,13 +207,16 @@ func TestByteOrderMark(t *testing.T) {
 // left out.
 func TestSpent(t *testing.T) {
 	m := &moody{says: func(string, int) map[string]string {
-		return map[string]string{"spent": "a=1/2/3/4 b c= d=1/2/3 e=1/2/3/4/5 f=1/-2/3/4 =1/2/3/4 g=1/2/3/x h=2/3/4/5000000", "waited_us": "400000", "would": "nonsense"}
+		return map[string]string{"spent": "a=1/2/3/4 b c= d=1/2/3 e=1/2/3/4/5 f=1/-2/3/4 =1/2/3/4 g=1/2/3/x h=2/3/4/5000000",
+			"waited_us": "400000", "would": "nonsense"}
 	}}
 	synctest.Test(t, func(t *testing.T) {
 		got, err := tried(t, m, nil, 1, 1)
 		require.NoError(t, err)
 		r := got["q0"].Review
-		require.Equal(t, []eval.Spent{{Model: "a", Requests: 1, TokensIn: 2, TokensOut: 3, Cost: 0.000004}, {Model: "h", Requests: 2, TokensIn: 3, TokensOut: 4, Cost: 5}}, r.Models)
+		require.Equal(t,
+			[]eval.Spent{{Model: "a", Requests: 1, TokensIn: 2, TokensOut: 3, Cost: 0.000004},
+				{Model: "h", Requests: 2, TokensIn: 3, TokensOut: 4, Cost: 5}}, r.Models)
 		require.EqualValues(t, 600_000, r.ElapsedUS)
 		require.EqualValues(t, 600_000, got["q0"].ElapsedUS)
 		require.Empty(t, r.Would)
@@ -219,8 +226,10 @@ func TestSpent(t *testing.T) {
 // A row of an earlier version says no cost: its tokens have the price of the model
 // that judged.
 func TestCostOfOldRows(t *testing.T) {
-	rows, err := eval.ReadRows(strings.NewReader(`{"id":"1","decision":"allow","review":{"outcome":"allow","model":"fast","requests":1,"tokens_in":1000000,"tokens_out":0}}` + "\n" +
-		`{"id":"2","decision":"allow","review":{"outcome":"allow","model":"fast","requests":1,"tokens_in":1000000,"tokens_out":0,"cost":0.5}}` + "\n"))
+	rows, err := eval.ReadRows(strings.NewReader(`{"id":"1","decision":"allow","review":{"outcome":"allow","model":"fast","requests":1,` +
+		`"tokens_in":1000000,"tokens_out":0}}` + "\n" +
+		`{"id":"2","decision":"allow","review":{"outcome":"allow","model":"fast","requests":1,"tokens_in":1000000,"tokens_out":0,"cost":0.5}}` +
+		"\n"))
 	require.NoError(t, err)
 	tally := eval.Tally{Prices: map[string]eval.Price{"fast": {Input: 2_000_000}}}
 	for _, w := range rows.List {
@@ -280,7 +289,8 @@ func TestPoisonOfEarlier(t *testing.T) {
 func asking(n int) string {
 	var in strings.Builder
 	for i := range n {
-		fmt.Fprintf(&in, `{"id":"q%d","kind":"benign",%s,"proposed_action":{"skill_name":"email.search","arguments":{"query":"q%d"}}}`+"\n", i, granted, i)
+		fmt.Fprintf(&in, `{"id":"q%d","kind":"benign",%s,"proposed_action":{"skill_name":"email.search","arguments":{"query":"q%d"}}}`+"\n", i,
+			granted, i)
 	}
 	return in.String()
 }
@@ -317,7 +327,8 @@ func TestJobs(t *testing.T) {
 // Where one was judged, it is the case that is refused.
 func TestRefusesAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got, err := tried(t, &moody{says: func(string, int) map[string]string { return failing("request") }}, &eval.Retry{For: time.Minute}, 20, 1)
+		got, err := tried(t, &moody{says: func(string, int) map[string]string { return failing("request") }}, &eval.Retry{For: time.Minute}, 20,
+			1)
 		var away *eval.Away
 		require.ErrorAs(t, err, &away)
 		require.Equal(t, "request", away.Failure)

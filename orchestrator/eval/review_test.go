@@ -14,7 +14,8 @@ import (
 func TestNotJudgedWords(t *testing.T) {
 	for _, f := range review.Failures() {
 		want := ""
-		if f.Unavailable() || f == review.Busy || strings.HasPrefix(string(f), "lone_") || f == review.Budget || f == review.Auth || f == review.BadRequest {
+		if f.Unavailable() || f == review.Busy || strings.HasPrefix(string(f),
+			"lone_") || f == review.Budget || f == review.Auth || f == review.BadRequest {
 			want = string(f)
 		}
 		require.Equal(t, want, (&Review{Failure: string(f)}).NotJudged())

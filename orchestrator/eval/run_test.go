@@ -14,8 +14,9 @@ import (
 // opens, and the configuration itself stays as it is.
 func TestMeasured(t *testing.T) {
 	cfg := &config.Config{
-		Models:   map[string]config.Model{"m": {RequestsPerMinute: 5, Model: "x"}},
-		Sentinel: config.Sentinel{CacheTTL: time.Minute, Retries: 2, Breaker: config.Breaker{Failures: 5}, Canaries: config.Canaries{Every: 1}, Budget: config.ReviewBudget{Day: config.ReviewShare{Calls: 1}}},
+		Models: map[string]config.Model{"m": {RequestsPerMinute: 5, Model: "x"}},
+		Sentinel: config.Sentinel{CacheTTL: time.Minute, Retries: 2, Breaker: config.Breaker{Failures: 5}, Canaries: config.Canaries{Every: 1},
+			Budget: config.ReviewBudget{Day: config.ReviewShare{Calls: 1}}},
 	}
 	before, err := json.Marshal(cfg)
 	require.NoError(t, err)

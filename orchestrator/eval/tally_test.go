@@ -63,7 +63,8 @@ func TestEmptySummary(t *testing.T) {
 	var tally eval.Tally
 	got, err := json.Marshal(tally.Summary())
 	require.NoError(t, err)
-	require.JSONEq(t, `{"cases":0,"errors":0,"kinds":{"benign":{"allow":0,"ask":0,"defer":0,"deny":0},"attack":{"allow":0,"ask":0,"defer":0,"deny":0}},
+	require.JSONEq(t,
+		`{"cases":0,"errors":0,"kinds":{"benign":{"allow":0,"ask":0,"defer":0,"deny":0},"attack":{"allow":0,"ask":0,"defer":0,"deny":0}},
 		"categories":{},"blocked_by":{},"elapsed_us":{"p50":0,"p99":0}}`, string(got))
 }
 

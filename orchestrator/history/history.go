@@ -8,6 +8,8 @@
 //	err = h.Add(ctx, turn, history.Item{Kind: "turn.round", Data: round})
 //	err = h.End(ctx, turn, history.Item{Kind: "turn.end", Data: reply})
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // It knows no more of an Item than its kind. Items of a request are in the
 // journal under the request's turn, in the order they were put.
 //
@@ -23,6 +25,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/backoff"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -198,6 +201,27 @@ func (h *History) Begin(ctx context.Context, t Turn, items ...Item) error {
 // ended.
 func (h *History) Add(ctx context.Context, t Turn, items ...Item) error {
 	return h.writeItems(ctx, t, items, sqlAdd)
+}
+
+// outagePauses are how long AddOnceUp leaves a store alone that is down.
+var outagePauses = backoff.Pauses{First: 10 * time.Millisecond, Longest: 500 * time.Millisecond}
+
+// AddOnceUp is Add, again for as long as the store is down and ctx lasts. It calls onWait
+// before it waits for the first time. What the store kept although it could not say so is
+// kept twice. Its errors are those of Add; one of a store that stayed down fits Down.
+func (h *History) AddOnceUp(ctx context.Context, t Turn, onWait func(), items ...Item) error {
+	for n := 0; ; n++ {
+		err := h.Add(ctx, t, items...)
+		if !Down(err) {
+			return err
+		}
+		if n == 0 {
+			onWait()
+		}
+		if !backoff.Wait(ctx, outagePauses.Pause(n)) {
+			return err
+		}
+	}
 }
 
 // End keeps how a request ended: nothing is being worked on any more. Its errors

@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -83,7 +84,8 @@ func TestLife(t *testing.T) {
 	require.Equal(t, history.Conversation{ID: "c", User: "ann", Tainted: true}, now())
 	again := history.Turn{Conversation: "c", User: "ann", Turn: "t3"}
 	require.NoError(t, h.Begin(ctx, again))
-	require.Equal(t, history.Conversation{ID: "c", User: "ann", Turn: "t3", Tainted: true}, now(), "a request that doesn't know of the taint takes it from nobody")
+	require.Equal(t, history.Conversation{ID: "c", User: "ann", Turn: "t3", Tainted: true}, now(),
+		"a request that doesn't know of the taint takes it from nobody")
 	require.NoError(t, h.End(ctx, again))
 	items, err := h.Items(ctx, history.Turn{Conversation: "c", User: "ann", Turn: "t1"})
 	require.NoError(t, err)
@@ -129,7 +131,8 @@ func TestItemsAreTheirUsers(t *testing.T) {
 	require.False(t, orphan, "nothing was kept")
 	require.NoError(t, h.Begin(ctx, turn, text("request", "go")))
 	require.NoError(t, h.End(ctx, turn, text("turn.end", "CANARY")))
-	for _, other := range []history.Turn{{Conversation: "c", User: "eve", Turn: "t1"}, {Conversation: "d", User: "ann", Turn: "t1"}, {Conversation: "c", Turn: "t1"}} {
+	for _, other := range []history.Turn{{Conversation: "c", User: "eve", Turn: "t1"}, {Conversation: "d", User: "ann", Turn: "t1"},
+		{Conversation: "c", Turn: "t1"}} {
 		items, err := h.Items(ctx, other)
 		require.NoError(t, err)
 		require.Empty(t, items)
@@ -216,4 +219,48 @@ func TestPurge(t *testing.T) {
 	items, err := h.Items(ctx, history.Turn{Conversation: "c0", User: "u0", Turn: "t0"})
 	require.NoError(t, err)
 	require.Empty(t, items)
+}
+
+// What is added while another program holds the database is kept once that has ended. The
+// caller is told of the wait once, and a wait that its time ends is an error.
+func TestAddWaitsForTheStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h.db")
+	st, err := store.Open(t.Context(), store.Options{Path: path, BusyTimeout: time.Millisecond})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, st.Close()) })
+	jr, err := journal.Open(t.Context(), st, journal.SingleKey([32]byte{1}), journal.Options{})
+	require.NoError(t, err)
+	h, err := history.Open(t.Context(), st, jr, history.Options{})
+	require.NoError(t, err)
+	turn := history.Turn{Conversation: "c", User: "ann", Turn: "t1"}
+	require.NoError(t, h.Begin(t.Context(), turn, text("request", "go")))
+
+	other, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, other.Close()) })
+	other.SetMaxOpenConns(1)
+	run := func(statement string) {
+		_, err := other.ExecContext(context.WithoutCancel(t.Context()), statement)
+		require.NoError(t, err)
+	}
+	run("BEGIN IMMEDIATE")
+	ctx, cancel := context.WithCancel(t.Context())
+	err = h.AddOnceUp(ctx, turn, cancel, text("round", "1"))
+	require.True(t, history.Down(err), err)
+
+	told := 0
+	require.NoError(t, h.AddOnceUp(t.Context(), turn, func() { told++; run("ROLLBACK") }, text("round", "2")))
+	require.Equal(t, 1, told)
+	require.NoError(t, h.AddOnceUp(t.Context(), turn, func() { told++ }, text("round", "3")))
+	require.Equal(t, 1, told)
+	items, err := h.Items(t.Context(), turn)
+	require.NoError(t, err)
+	var kept []string
+	for _, it := range items {
+		kept = append(kept, string(it.Data))
+	}
+	require.Equal(t, []string{"go", "2", "3"}, kept)
+	foreign := turn
+	foreign.User = "eve"
+	require.ErrorIs(t, h.AddOnceUp(t.Context(), foreign, func() { told++ }, text("round", "4")), history.ErrOwner)
 }

@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/google/uuid"
-
+	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -124,7 +123,7 @@ func (h *History) Purge(ctx context.Context, w Who, by string) (Purged, error) {
 			return Purged{}, err
 		}
 	}
-	p := purge{uuid.Must(uuid.NewV7()).String(), w, by}
+	p := purge{ids.New(), w, by}
 	err := h.st.Submit(ctx, func(tx *store.Tx) error {
 		if _, err := tx.Exec(sqlMark, p.id, w.User, w.Conversation, by, h.now().UnixMilli()); err != nil {
 			return err
@@ -283,7 +282,7 @@ func (h *History) recordPurge(tx *store.Tx, p purge, outcome string, b purgeBody
 		return err
 	}
 	_, err = h.ledger.AppendTx(tx, ledger.Entry{
-		ID: uuid.Must(uuid.NewV7()).String(), Time: h.now(), Kind: RecordPurge, Outcome: outcome,
+		ID: ids.New(), Time: h.now(), Kind: RecordPurge, Outcome: outcome,
 		User: p.who.User, Conversation: p.who.Conversation, Body: body,
 	})
 	return err

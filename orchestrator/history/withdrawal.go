@@ -4,8 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/google/uuid"
-
+	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
@@ -76,7 +75,7 @@ func (h *History) recordWithdrawal(tx *store.Tx, held ledger.Record) error {
 		return err
 	}
 	_, err = h.ledger.AppendTx(tx, ledger.Entry{
-		ID: uuid.Must(uuid.NewV7()).String(), Time: h.now(), Kind: recordDecision, Call: held.Call, Decision: held.Decision,
+		ID: ids.New(), Time: h.now(), Kind: recordDecision, Call: held.Call, Decision: held.Decision,
 		Conversation: held.Conversation, User: held.User, Agent: held.Agent, Skill: held.Skill, Outcome: outcomeDeny,
 		Gate: gateApproval, Code: codeCanceled, Body: body,
 	})

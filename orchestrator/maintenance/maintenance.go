@@ -14,7 +14,8 @@
 // What not to do: don't put a value, a name of a skill's argument or a panic's text into
 // what is logged here.
 //
-// The package isn't stable: programs reach it through orchestrator/assembly.
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through orchestrator/assembly.
 package maintenance
 
 import (

@@ -15,5 +15,6 @@
 // would count it. The review has places and a budget of its own and doesn't ask through
 // here.
 //
-// The package isn't stable: programs reach it through orchestrator.
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through orchestrator.
 package models

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/internal/backoff"
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 )
@@ -105,11 +106,7 @@ func (m *Model) admitRequest(ctx context.Context, who Caller, r *llm.Request) (*
 		if !errors.Is(err, errNoRoom) {
 			return nil, held, err
 		}
-		t := time.NewTimer(holdPause)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
+		if !backoff.Wait(ctx, holdPause) {
 			return nil, held, &llm.Error{Kind: llm.KindCanceled, Model: m.Name()}
 		}
 	}

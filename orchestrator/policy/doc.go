@@ -6,6 +6,8 @@
 //	report, err := policy.Test(ctx, cfg)                // the tests: of the configuration
 //	findings, err := policy.Lint(cfg)                   // rules without effect, effects too mild
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // Nothing runs, nothing is recorded, and no model is asked by Test and Lint.
 //
 // What not to do: don't log or store an Explanation. It holds argument values,

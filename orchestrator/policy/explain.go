@@ -7,14 +7,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/vedette-dev/vedette/internal/plainjson"
-
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/internal/plainjson"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/cases"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/judge"
 	"github.com/vedette-dev/vedette/sentinel/permission"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // Explanation is the working of every gate on one call. It holds values.
@@ -208,7 +208,7 @@ func viewRules(cfg *config.Config, rules []permission.Explained, c sentinel.Call
 		}
 		for _, t := range r.Terms {
 			if hide {
-				t.Value = "[secret]"
+				t.Value = skills.Hidden
 			}
 			out[i].Terms = append(out[i].Terms, TermView{t.Text, t.Value})
 		}

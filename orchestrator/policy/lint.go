@@ -75,15 +75,16 @@ var verbs = []struct {
 func explainMildEffect(s *skills.Skill) string {
 	spec := s.Spec()
 	if least, word := believeName(s.Name()); weightOf(spec.Effect) < weightOf(least) {
-		return "is " + string(spec.Effect) + ", and the skill's name says " + word + ": " + string(least) + " would be believed"
+		return "is " + string(spec.Effect) + ", but the skill's name says " + word + "; declare at least " + string(least) +
+			", or choose another name"
 	}
 	if method := httpMethod(spec.Run); method != "" && spec.Effect == skills.Read {
-		return "is read, and the skill runs as an HTTP " + method
+		return "is read, but the skill sends an HTTP " + method + ", which changes something; declare create, modify or more"
 	}
 	for _, name := range s.DeclaredArgs() {
 		if marks, _ := s.ArgMarks(name); marks.Has(skills.Shell) && weightOf(spec.Effect) < weightOf(skills.Irreversible) {
-			return "is " + string(spec.Effect) + ", and the argument " + name +
-				" is a command line, which can do anything: irreversible would be believed"
+			return "is " + string(spec.Effect) + ", but the argument " + name +
+				" is a command line, which can do anything; declare at least irreversible"
 		}
 	}
 	return ""

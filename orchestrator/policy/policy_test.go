@@ -27,7 +27,8 @@ const skillFile = `skills:
     parameters:
       type: object
       required: [to]
-      properties: {to: {type: string, x-target: true}, body: {type: string, x-content: true}, cc: {type: array, items: {type: string, x-target: true}}, key: {type: string, x-secret: true}}
+      properties: {to: {type: string, x-target: true}, body: {type: string, x-content: true}, cc: {type: array, items: {type: string, ` +
+	`x-target: true}}, key: {type: string, x-secret: true}}
     run: {template: x}
   - {name: mail.read, effect: read, parameters: {type: object, properties: {id: {type: string}}}, run: {template: x}}
 `
@@ -48,7 +49,8 @@ func load(t *testing.T, rules string) (*config.Config, *assembly.Decider) {
 }
 
 const rewriting = `permissions:
-  - {id: cut, skill: mail.send, then: modify, when: "has(args.cc)", modify: [{narrow: cc, keep: '@example\.com$'}, {append: body, text: "!"}]}
+  - {id: cut, skill: mail.send, then: modify, when: "has(args.cc)", modify: [{narrow: cc, keep: '@example\.com$'}, {append: body, text: ` +
+	`"!"}]}
   - {id: secret, skill: mail.send, then: ask, when: "has(args.key) && args.key != ''"}
 `
 
@@ -57,7 +59,8 @@ const rewriting = `permissions:
 func TestExplainAgreesWithCheck(t *testing.T) {
 	cfg, d := load(t, rewriting)
 	for _, line := range []string{
-		`{"id":"1","granted_skills":["mail.*"],"proposed_action":{"skill_name":"mail.send","arguments":{"to":"a@b.c","cc":["x@example.com","y@evil.test"],"body":"hi"}}}`,
+		`{"id":"1","granted_skills":["mail.*"],"proposed_action":{"skill_name":"mail.send","arguments":{"to":"a@b.c","cc":["x@example.com",` +
+			`"y@evil.test"],"body":"hi"}}}`,
 		`{"id":"2","granted_skills":["mail.*"],"proposed_action":{"skill_name":"mail.send","arguments":{"to":"a@b.c","cc":["y@evil.test"]}}}`,
 		`{"id":"3","granted_skills":[],"proposed_action":{"skill_name":"mail.read","arguments":{}}}`,
 		`{"id":"4","granted_skills":["mail.*"],"proposed_action":{"skill_name":"mail.send","arguments":{"to":1}}}`,
@@ -83,7 +86,8 @@ func TestExplainAgreesWithCheck(t *testing.T) {
 		require.NotContains(t, string(b), `:null,"`+"gates", "lists are lists")
 	}
 	got, err := policy.Explain(t.Context(), cfg, d, []byte(
-		`{"granted_skills":["mail.*"],"proposed_action":{"skill_name":"mail.send","arguments":{"to":"a@b.c","cc":["x@example.com","y@evil.test"],"body":"hi"}}}`))
+		`{"granted_skills":["mail.*"],"proposed_action":{"skill_name":"mail.send","arguments":{"to":"a@b.c","cc":["x@example.com",`+
+			`"y@evil.test"],"body":"hi"}}}`))
 	require.NoError(t, err)
 	require.JSONEq(t, `{"to":"a@b.c","cc":["x@example.com"],"body":"hi!"}`, string(got.Call.Arguments))
 	require.JSONEq(t, `{"to":"a@b.c","cc":["x@example.com","y@evil.test"],"body":"hi"}`, string(got.Proposed))
@@ -121,7 +125,8 @@ func TestExplainHidesSecrets(t *testing.T) {
 // What would change the outcome does: a call decided with that change has the
 // outcome that was told.
 func TestChangesAreTrue(t *testing.T) {
-	cfg, d := load(t, "permissions:\n  - {id: t, skill: mail.read, then: ask, when: call.tainted}\n  - {id: n, skill: mail.send, then: deny}\n")
+	cfg, d := load(t,
+		"permissions:\n  - {id: t, skill: mail.read, then: ask, when: call.tainted}\n  - {id: n, skill: mail.send, then: deny}\n")
 	tell := func(line string) map[string]string {
 		e, err := policy.Explain(t.Context(), cfg, d, []byte(line))
 		require.NoError(t, err)
@@ -132,10 +137,13 @@ func TestChangesAreTrue(t *testing.T) {
 		return out
 	}
 	require.Equal(t, map[string]string{
-		"these rules did not fit: t": "allow", "everything that came back before could be trusted": "allow", "nothing had come back before": "allow",
-	}, tell(`{"granted_skills":["mail.*"],"proposed_action":{"skill_name":"mail.read","arguments":{}},"history":[{"skill_name":"mail.read","result":"x"}]}`))
+		"these rules did not fit: t": "allow", "everything that came back before could be trusted": "allow",
+		"nothing had come back before": "allow",
+	}, tell(`{"granted_skills":["mail.*"],"proposed_action":{"skill_name":"mail.read","arguments":{}},"history":[{"skill_name":"mail.read",`+
+		`"result":"x"}]}`))
 	require.Equal(t, map[string]string{"these rules did not fit: n": "deny", "scope.not_granted were gone": "deny"},
-		tell(`{"granted_skills":["mail.read"],"proposed_action":{"skill_name":"mail.send","arguments":{"to":"a@b.c"}}}`), "one of two alone is not enough")
+		tell(`{"granted_skills":["mail.read"],"proposed_action":{"skill_name":"mail.send","arguments":{"to":"a@b.c"}}}`),
+		"one of two alone is not enough")
 	require.Equal(t, map[string]string{"scope.not_granted were gone": "allow", "the agent held the skill": "allow"},
 		tell(`{"granted_skills":["mail.send"],"proposed_action":{"skill_name":"mail.read","arguments":{}}}`))
 	require.Empty(t, tell(`{"granted_skills":["mail.read"],"proposed_action":{"skill_name":"mail.read","arguments":{}}}`))
@@ -146,8 +154,10 @@ func TestReport(t *testing.T) {
 	cfg, _ := load(t, rewriting+`  - {id: idle, skill: mail.read, then: deny, when: "has(args.id) && args.id == 'zz'"}
   - {id: broken, skill: mail.read, then: ask, when: "int(args.id) == 1"}
 tests:
-  - {name: narrowed, call: {skill: mail.send, args: {to: a@b.c, cc: [x@example.com, CANARY@evil.test]}}, expect: modify, args: {to: a@b.c, cc: [x@example.com]}}
-  - {name: none left, call: {skill: mail.send, args: {to: a@b.c, cc: [CANARY@evil.test]}}, expect: deny, code: modify.error, gate: permission}
+  - {name: narrowed, call: {skill: mail.send, args: {to: a@b.c, cc: [x@example.com, CANARY@evil.test]}}, expect: modify, args: {to: `+
+		`a@b.c, cc: [x@example.com]}}
+  - {name: none left, call: {skill: mail.send, args: {to: a@b.c, cc: [CANARY@evil.test]}}, expect: deny, code: modify.error, gate: `+
+		`permission}
   - {name: wrong, call: {skill: mail.send, args: {to: a@b.c, cc: [CANARY@evil.test]}}, expect: modify}
   - {name: error denies, call: {skill: mail.read, args: {id: CANARY}}, expect: deny, code: permission.rule_error}
   - {name: unread, call: {skill: mail.read, args: {id: CANARY}}, expect: allow}
@@ -164,7 +174,9 @@ tests:
 		require.NotZero(t, f.Line)
 	}
 	require.Equal(t, []string{"wrong", "unread", "no object"}, failed)
-	require.Equal(t, []string{"expected modify: no rule rewrote the call, and it is deny by permission (modify.error): rule cut cc: nothing of the argument is left"}, r.Failed[0].Why)
+	require.Equal(t,
+		[]string{"expected modify: no rule rewrote the call, and it is deny by permission (modify.error): rule cut cc: nothing of the " +
+			"argument is left"}, r.Failed[0].Why)
 	var idle []string
 	for _, u := range r.Unexercised {
 		idle = append(idle, u.Rule)
@@ -198,7 +210,8 @@ func TestLintEffects(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "s.yaml"), []byte("skills:\n  - "+tc.skill+"\n"), 0o600))
-		cfg, err := config.Parse("v.yaml", []byte("version: 1\nskills: {include: [s.yaml]}\nsentinel: {mode: \"off\"}\n"), config.Options{FS: os.DirFS(dir), Dir: dir})
+		cfg, err := config.Parse("v.yaml", []byte("version: 1\nskills: {include: [s.yaml]}\nsentinel: {mode: \"off\"}\n"),
+			config.Options{FS: os.DirFS(dir), Dir: dir})
 		require.NoError(t, err)
 		found, err := policy.Lint(cfg)
 		require.NoError(t, err)

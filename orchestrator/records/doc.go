@@ -7,6 +7,8 @@
 //	proof, err := src.Verify(ctx, []string{"monday.txt"})
 //	gone, err := src.Purge(ctx, records.PurgeOptions{User: "ann", By: "bob"})
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // Find, List, Verify and NewestHead read the database beside a running server. Values
 // and Purge need it for themselves.
 //

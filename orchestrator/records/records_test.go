@@ -29,7 +29,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // entryAt is the entry in place i of what recordCalls writes.
 func entryAt(i int, body string) ledger.Entry {
 	return ledger.Entry{
-		ID: fmt.Sprintf("id%05d", i), Time: time.Unix(1_760_000_000+int64(i), 0).UTC(), Kind: sentinel.RecordDecision, Call: fmt.Sprintf("call%d", i/2),
+		ID: fmt.Sprintf("id%05d", i), Time: time.Unix(1_760_000_000+int64(i), 0).UTC(), Kind: sentinel.RecordDecision,
+		Call:     fmt.Sprintf("call%d", i/2),
 		Decision: fmt.Sprintf("decision%d", i), Conversation: "c1", User: "ann", Agent: "helper", Skill: "email.send", Outcome: "deny",
 		Body: json.RawMessage(body),
 	}
@@ -150,7 +151,8 @@ func TestValues(t *testing.T) {
 	values, err := s.Values(t.Context(), "call0")
 	require.NoError(t, err)
 	require.ElementsMatch(t, []records.Value{
-		{Kind: "args", Record: sentinel.RecordDecision, Text: `{"to":"x"}`}, {Kind: "result", Record: sentinel.RecordDecision, Bytes: []byte("\xff\x00")},
+		{Kind: "args", Record: sentinel.RecordDecision, Text: `{"to":"x"}`},
+		{Kind: "result", Record: sentinel.RecordDecision, Bytes: []byte("\xff\x00")},
 	}, values)
 	writer, err := store.Open(t.Context(), store.Options{Path: s.Database})
 	require.NoError(t, err)

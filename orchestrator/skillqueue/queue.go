@@ -10,7 +10,8 @@
 // What not to do: don't give a queue to natives. They are messages to a conversation's own
 // process, and a native that waits for another's place could wait for itself.
 //
-// The package isn't stable: programs reach it through orchestrator/assembly.
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through orchestrator/assembly.
 package skillqueue
 
 import (

@@ -5,6 +5,8 @@
 //	  metrics: {listen: "127.0.0.1:9464"}
 //	  traces:  {otlp: "http://collector:4318", sample: 0.1}
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // A program that has a registry or a tracer provider of its own hands those to
 // orchestrator.Options instead; nothing here is global, and nothing is
 // registered with anybody's default registry.

@@ -1,11 +1,8 @@
 package guard
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/vedette-dev/vedette/sentinel/touch"
 )
@@ -32,15 +29,6 @@ const (
 	PlaceSecrets    = "machine_secret"   // keys and tokens of this machine's services
 	PlaceStartup    = "startup_file"     // what every shell runs first; writing it
 )
-
-// place is a spot in the file tree: components one after the other. A
-// component that ends in "…" is matched by its beginning.
-type place struct {
-	signal string
-	at     []string
-	top    bool // counts at the top of the tree only
-	exact  bool // what lies below it is free
-}
 
 var core = []place{
 	{signal: PlaceSSH, at: []string{".ssh"}},
@@ -80,13 +68,59 @@ var core = []place{
 	{signal: PlaceStored, at: []string{"windows", "system32", "config", "security"}}, {signal: PlaceStored, at: []string{"windows", "ntds"}},
 }
 
-// forbidden returns the place of the core that n, a name of p, lies in. own says
+// stores are where programs keep what lets them in, wherever a home folder or
+// a backup of one may be.
+var stores = joinPlaces(
+	placesAnywhere(PlaceToken,
+		".docker/config.json", ".dockercfg", ".config/gh/hosts.yml", ".config/hub", ".config/glab-cli/config.yml",
+		".pypirc", ".cargo/credentials…",
+		".gem/credentials", ".m2/settings-security.xml", ".vault-token", ".terraform.d/credentials.tfrc.json",
+		".azure/msal_token_cache…", ".azure/service_principal_entries…",
+		".aws/sso/cache", ".aws/cli/cache", ".config/gcloud/access_tokens.db", ".boto", ".s3cfg",
+		".config/rclone/rclone.conf", ".rclone.conf", ".databrickscfg",
+		".config/doctl/config.yaml", ".config/configstore", ".fly/config.yml", ".config/heroku", ".subversion/auth",
+		".config/containers/auth.json", ".oci/oci_api_key…",
+		".config/hcloud/cli.toml", ".config/scw/config.yaml", ".pulumi/credentials.json", ".config/ngrok",
+		".ngrok2", ".config/github-copilot", ".huggingface/token", ".cache/huggingface/token",
+		".kaggle/kaggle.json", ".composer/auth.json", ".snowflake/connections.toml", ".config/op", ".circleci/cli.yml", ".config/sops/age",
+		".config/age", ".claude/.credentials.json", ".codex/auth.json", ".kube/cache/oidc-login", ".config/openai", ".bluemix/config.json"),
+	placesAnywhere(PlaceStored,
+		".my.cnf", ".mylogin.cnf", ".config/keepassxc", ".config/bitwarden", ".config/bitwarden cli",
+		".config/1password", ".local/share/kwalletd", ".kde/share/apps/kwallet",
+		".lastpass", ".local/share/pass", ".config/evolution", ".smbcredentials", ".htpasswd", ".config/remmina",
+		".local/share/remmina", ".config/filezilla", ".filezilla", ".ngrok",
+		"appdata/roaming/microsoft/credentials", "appdata/local/microsoft/credentials", "appdata/roaming/microsoft/protect",
+		"appdata/local/microsoft/vault", "library/application support/1password"),
+	placesAnywhere(PlaceBrowser,
+		".mozilla/firefox", ".config/google-chrome", ".config/google-chrome-beta", ".config/chromium",
+		".config/bravesoftware", ".config/microsoft-edge", ".config/vivaldi", ".config/opera",
+		".thunderbird", "snap/firefox/common/.mozilla", "snap/chromium/common/chromium", "library/application support/google/chrome",
+		"library/application support/firefox",
+		"library/application support/bravesoftware", "library/application support/microsoft edge", "library/safari",
+		"library/cookies", "appdata/local/google/chrome/user data",
+		"appdata/local/microsoft/edge/user data", "appdata/local/bravesoftware", "appdata/roaming/mozilla",
+		"appdata/roaming/opera software", "login data", "key4.db", "cookies.sqlite"),
+	placesAnywhere(PlaceWallet,
+		".bitcoin/wallet…", "wallet.dat", ".ethereum/keystore", ".config/solana/id.json", ".electrum/wallets",
+		".config/monero…", ".gnucash…/secrets", ".exodus", ".config/exodus", ".near-credentials"),
+	placesAtTop(PlaceSecrets,
+		"etc/ssl/private", "etc/pki/tls/private", "etc/letsencrypt/archive", "etc/letsencrypt/live",
+		"etc/letsencrypt/accounts", "etc/krb5.keytab", "etc/ipsec.secrets", "etc/ppp/chap-secrets", "etc/ppp/pap-secrets",
+		"etc/wireguard", "etc/openvpn", "etc/kubernetes", "etc/rancher", "var/run/secrets", "run/secrets",
+		"var/lib/kubelet", "var/lib/rancher", "etc/networkmanager/system-connections",
+		"etc/wpa_supplicant", "etc/mysql/debian.cnf", "etc/docker/key.json", "etc/vault.d", "etc/machine-key",
+		"var/lib/private", "run/credentials", "etc/samba/private", "var/lib/samba/private", "etc/shadow-",
+		"var/db/dslocal", "etc/postfix/sasl_passwd…", "var/lib/jenkins/secrets", "var/lib/tailscale", "tmp/krb5cc…"),
+	placesAtTop(PlaceStartup, "etc/ld.so.preload"),
+)
+
+// findForbidden returns the place of the core that n, a name of p, lies in. own says
 // that the path was spelt as one in the home folder of the user who runs the call.
 // Such a path is the user's own even where the user is root.
-func forbidden(n string, p touch.Path, own bool) string {
-	parts := components(n)
+func findForbidden(n string, p touch.Path, own bool) string {
+	parts := splitPath(n)
 	if p.Shell && slices.Contains(parts, "**") {
-		if s := somewhere(parts, p); s != "" || p.Names {
+		if s := findBySearch(parts, p); s != "" || p.Names {
 			return s
 		}
 	}
@@ -94,10 +128,10 @@ func forbidden(n string, p touch.Path, own bool) string {
 	if own {
 		without = PlaceRootHome
 	}
-	if signal := coreIndex.holds(parts, without); signal != "" {
+	if signal := coreIndex.findSignal(parts, without); signal != "" {
 		return signal
 	}
-	if signal := storesIndex.holds(parts, ""); signal != "" {
+	if signal := storesIndex.findSignal(parts, ""); signal != "" {
 		return signal
 	}
 	if last := len(parts) - 1; last >= 0 && (strings.HasSuffix(parts[last], ".kdbx") || strings.HasSuffix(parts[last], ".kdb")) {
@@ -108,106 +142,33 @@ func forbidden(n string, p touch.Path, own bool) string {
 		return PlaceProc
 	}
 	// A command that only names a disk (lsblk, df, mkfs -n) does not touch it.
-	if blockDevice(parts) && !(p.Shell && p.Access == touch.Mention) {
+	if isBlockDevice(parts) && !(p.Shell && p.Access == touch.Mention) {
 		return PlaceDevice
 	}
 	return ""
 }
 
-func inCore(clean string) bool { return forbidden(clean, touch.Path{}, false) != "" }
+func isInCore(clean string) bool { return findForbidden(clean, touch.Path{}, false) != "" }
 
-// components splits a cleaned path, letter case folded. /private is where
-// macOS keeps /etc and /var.
-func components(n string) []string {
-	n = strings.ToLower(n)
-	if len(n) > 1 && n[1] == ':' {
-		n = n[2:]
+// findBySearch is findForbidden for a path in which "**" stands for any folders, as
+// a search for a name has it. Names that are only listed tell where a key is;
+// the account files are no secret by their name.
+func findBySearch(parts []string, p touch.Path) string {
+	at := slices.Index(parts, "**")
+	base, tail := parts[:at], parts[at+1:]
+	if len(tail) == 0 {
+		return ""
 	}
-	parts := make([]string, 0, 8)
-	for c := range strings.SplitSeq(n, "/") {
-		if c != "" {
-			parts = append(parts, c)
+	for _, list := range [][]place{core, stores} {
+		for i := range list {
+			pl := &list[i]
+			if !pl.top && (pl.isNamedIn(tail) || pl.isNamedIn(slices.Concat(base, tail)) || !p.Names && pl.isKnownByName(tail)) ||
+				pl.top && !p.Names && pl.isReachedFrom(base, tail) {
+				return pl.signal
+			}
 		}
 	}
-	if len(parts) > 1 && parts[0] == "private" && (parts[1] == "etc" || parts[1] == "var") {
-		parts = parts[1:]
-	}
-	return parts
-}
-
-func (pl *place) holds(parts []string) bool {
-	last := len(parts) - len(pl.at)
-	if pl.top {
-		last = min(last, 0)
-	}
-	for i := 0; i <= last; i++ {
-		if pl.exact && i+len(pl.at) != len(parts) {
-			continue
-		}
-		if pl.starts(parts[i:]) {
-			return true
-		}
-	}
-	return false
-}
-
-func (pl *place) starts(parts []string) bool {
-	named := false
-	for i, want := range pl.at {
-		ok, literal := component(parts[i], want)
-		if !ok || !pl.top && len(pl.at) == 1 && vague(parts[i], want) {
-			return false
-		}
-		if i == len(pl.at)-1 {
-			named = literal
-		}
-	}
-	return named
-}
-
-// vague reports whether a pattern spells too little of a name to mean it: in any
-// folder, "k*" stands for many files before it stands for key4.db. Names that
-// begin with a dot are seldom anything else.
-func vague(got, want string) bool {
-	if strings.HasPrefix(want, ".") || strings.HasPrefix(want, "id_") || !strings.ContainsAny(got, "*?[{") {
-		return false
-	}
-	spelt := 0
-	for _, r := range got {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '?' {
-			spelt++
-		}
-	}
-	return 4*spelt < 3*len(want)
-}
-
-var alternatives = regexp.MustCompile(`\{[^{}]*\}`)
-
-// component reports whether got is the component want, and whether got names
-// it rather than matching everything. got may be a pattern.
-func component(got, want string) (ok, literal bool) {
-	if want == "*" {
-		return true, true
-	}
-	stem, prefix := strings.CutSuffix(want, "…")
-	if !patterned(got) {
-		return got == stem || prefix && strings.HasPrefix(got, stem), true
-	}
-	if len(got) > 256 {
-		return false, false
-	}
-	// "*" in the place of a folder may stand for any; ".*" says no more.
-	rest := strings.TrimLeft(got, ".")
-	literal = strings.IndexFunc(rest, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '?' }) >= 0
-	if strings.Count(got, "{") > 2 {
-		// Alternatives multiply: beyond a few, any of them counts.
-		got = strings.NewReplacer("{", "", "}", "").Replace(alternatives.ReplaceAllString(got, "*"))
-	}
-	ok, err := doublestar.Match(got, stem)
-	if err != nil || got == "" || strings.HasPrefix(stem, ".") && got[0] != '.' && got[0] != '[' && got[0] != '{' {
-		return false, false
-	}
-	return ok, literal
+	return ""
 }
 
 // disks are the beginnings of block devices' names, each with a name that a
@@ -218,7 +179,7 @@ var disks = []struct{ stem, sample string }{
 	{"sr", "sr0"}, {"zram", "zram0"}, {"mapper", "mapper"}, {"mem", "mem"}, {"kmem", "kmem"}, {"port", "port"},
 }
 
-func blockDevice(parts []string) bool {
+func isBlockDevice(parts []string) bool {
 	if slices.ContainsFunc(parts, func(c string) bool { return strings.HasPrefix(c, "physicaldrive") }) {
 		return true
 	}
@@ -229,7 +190,7 @@ func blockDevice(parts []string) bool {
 		if strings.HasPrefix(parts[1], d.stem) {
 			return true
 		}
-		if ok, literal := component(parts[1], d.sample); ok && literal {
+		if ok, literal := matchComponent(parts[1], d.sample); ok && literal {
 			return true
 		}
 	}

@@ -5,6 +5,8 @@
 //	g, err := guard.New(guard.Options{Roots: []string{"/srv/workspace"}, Forbid: []string{"**/*.pem"}})
 //	v, err := g.Check(ctx, call)
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // What it refuses, first match first:
 //
 //	guard.irrecoverable   an effect of a command line from touch's closed list
@@ -65,26 +67,6 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// The closed list of the guard's codes.
-const (
-	CodeIrrecoverable = "guard.irrecoverable"
-	CodeOperator      = "guard.operator"
-	CodeForbidden     = "guard.forbidden_path"
-	CodeProtected     = "guard.protected"
-	CodeOutside       = "guard.outside_roots"
-	CodeUnparsed      = "guard.unparsed_shell"
-	CodeDynamic       = "guard.dynamic"
-	CodeDestructive   = "guard.destructive"
-	CodeSensitive     = "guard.sensitive_path"
-	CodeInjected      = "guard.shell_in_argument"
-	CodeExceeded      = "guard.effect_exceeded"
-	CodePrivateHost   = "guard.private_host"
-	CodeUnread        = "guard.unread"
-	CodeUnconfined    = "guard.unconfined"
-	CodeNoUndo        = "guard.no_undo"
-	CodeCommit        = "guard.commit"
-)
-
 // Options add to the core. The zero value is the core alone.
 type Options struct {
 	// Roots are absolute folders; x-path arguments must lie in one of them.
@@ -135,10 +117,10 @@ var _ sentinel.Gate = (*Guard)(nil)
 // read, a root that is not absolute, lies in the core or holds a protected
 // file.
 func New(o Options) (*Guard, error) {
-	g := &Guard{home: homeOf(o.Env), noUndo: slices.Clone(o.NoUndo)}
+	g := &Guard{home: findHome(o.Env), noUndo: slices.Clone(o.NoUndo)}
 	var errs []error
 	for i, h := range o.AllowHosts {
-		name, err := allowed(h, fmt.Sprintf("guard.allow_hosts[%d]", i))
+		name, err := parseAllowedHost(h, fmt.Sprintf("guard.allow_hosts[%d]", i))
 		g.hosts, errs = append(g.hosts, name), append(errs, err)
 	}
 	for i, p := range o.Protect {
@@ -155,7 +137,7 @@ func New(o Options) (*Guard, error) {
 		errs = append(errs, addPlace(&g.roots, r, o.Env, at), g.checkRoot(r, o.Env, at))
 	}
 	for i, p := range o.Forbid {
-		list, err := patterns(p, o.Env, g.roots, fmt.Sprintf("guard.forbid_paths[%d]", i))
+		list, err := compileForbidden(p, o.Env, g.roots, fmt.Sprintf("guard.forbid_paths[%d]", i))
 		g.forbid, errs = append(g.forbid, list...), append(errs, err)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -168,7 +150,7 @@ func New(o Options) (*Guard, error) {
 func foldAll(list []string) []string {
 	out := make([]string, len(list))
 	for i, p := range list {
-		out[i] = fold(p)
+		out[i] = foldCase(p)
 	}
 	return out
 }
@@ -190,11 +172,11 @@ func addPlace(list *[]string, p string, env touch.Env, at string) error {
 func (g *Guard) checkRoot(r string, env touch.Env, at string) error {
 	clean := touch.Lexical(r, env)
 	real := touch.Real(clean, env)
-	if inCore(clean) || inCore(real) {
+	if isInCore(clean) || isInCore(real) {
 		return &skills.PathError{Path: at, Msg: "lies in a folder that the guard always refuses"}
 	}
 	for _, p := range slices.Concat(g.protect, g.keys) {
-		if within(p, clean) || within(p, real) {
+		if isWithin(p, clean) || isWithin(p, real) {
 			return &skills.PathError{Path: at, Msg: "holds configuration, keys or the database of this program; name a folder without them"}
 		}
 	}
@@ -204,13 +186,6 @@ func (g *Guard) checkRoot(r string, env touch.Env, at string) error {
 // Name returns "guard".
 func (g *Guard) Name() string { return sentinel.GateGuard }
 
-// finding is one reason against a call.
-type finding struct {
-	code   string
-	signal string
-	arg    string
-}
-
 // Check judges what the call touches. It never returns an error but ctx's.
 func (g *Guard) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, error) {
 	if err := ctx.Err(); err != nil {
@@ -219,193 +194,24 @@ func (g *Guard) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, e
 	if c.Skill() == nil {
 		return sentinel.Verdict{State: sentinel.Skipped, Reason: "the skill is unknown"}, nil
 	}
-	denies, asks := g.look(c.Touch(), c.Effect())
+	x := examination{guard: g, effect: c.Effect()}
+	x.judgeTouch(c.Touch())
+	denies, asks := x.denies, x.asks
 	denies.addOptions(c)
 	if c.Skill().Confinement() == skills.Unconfined {
-		asks.addDoing(c.Skill(), c.Touch(), CodeUnconfined, "no_sandbox")
+		asks.addChangingLines(c.Skill(), c.Touch(), CodeUnconfined, "no_sandbox")
 	}
 	if slices.Contains(g.noUndo, c.Skill().Name()) {
-		asks.addDoing(c.Skill(), c.Touch(), CodeNoUndo, "no_snapshot")
+		asks.addChangingLines(c.Skill(), c.Touch(), CodeNoUndo, "no_snapshot")
 	}
 	for _, reason := range c.Reasons() {
 		asks.add(CodeCommit, commitReason(reason), "")
 	}
 	switch {
 	case len(denies) > 0:
-		return denies.verdict(sentinel.Deny), nil
+		return denies.toVerdict(sentinel.Deny), nil
 	case len(asks) > 0:
-		return asks.verdict(sentinel.Ask), nil
+		return asks.toVerdict(sentinel.Ask), nil
 	}
 	return sentinel.Pass(), nil
-}
-
-// commitReason keeps a skill's own word out of the record, unless it is a known one.
-func commitReason(word string) string {
-	switch word {
-	case "deleted", "runs_later", "refused", "names":
-		return word
-	}
-	return "other"
-}
-
-// look returns what is against a call and what a person should see first.
-func (g *Guard) look(t touch.Touch, effect skills.Effect) (denies, asks findings) {
-	for _, d := range t.Dangers {
-		denies.add(dangerCode(d.Code), d.Code, d.Arg)
-	}
-	for _, p := range t.Paths {
-		g.path(&denies, &asks, p, effect)
-		exceeds(&denies, p, effect)
-	}
-	for _, d := range t.Injected {
-		if d.Code == touch.ShellCommand {
-			denies.add(CodeInjected, d.Code, d.Arg)
-		} else {
-			asks.add(CodeInjected, d.Code, d.Arg)
-		}
-	}
-	for _, d := range t.Changes {
-		if effect == skills.Read || touch.Removes(d.Code) && limited(effect) {
-			denies.add(CodeExceeded, d.Code, d.Arg)
-		}
-	}
-	for _, h := range t.Hosts {
-		g.host(&denies, &asks, h, t.Commands)
-	}
-	for _, arg := range t.Unparsed {
-		denies.add(CodeUnparsed, "unparsed", arg)
-	}
-	for _, d := range t.Doubts {
-		if code := doubtCode(d.Code); code == CodeDestructive && limited(effect) {
-			denies.add(CodeExceeded, d.Code, d.Arg)
-		} else {
-			asks.add(code, d.Code, d.Arg)
-		}
-	}
-	for _, d := range t.Unread {
-		asks.add(CodeUnread, d.Code, d.Arg)
-	}
-	for _, arg := range t.Incomplete {
-		asks.add(CodeUnparsed, "incomplete", arg)
-	}
-	return denies, asks
-}
-
-// doubtCode is the guard's code for one of touch's doubts.
-func doubtCode(doubt string) string {
-	switch doubt {
-	case touch.OpaqueCommand, touch.UnsetTree, touch.UnknownTarget, touch.VolumeRemoval:
-		return CodeDynamic
-	case touch.Persistence:
-		return CodeSensitive
-	}
-	return CodeDestructive
-}
-
-type findings []finding
-
-func (f *findings) add(code, signal, arg string) {
-	if x := (finding{code, signal, arg}); !slices.Contains(*f, x) {
-		*f = append(*f, x)
-	}
-}
-
-// addDoing asks about the command lines that aren't plainly reading, where the
-// program that runs them has no sandbox, or nothing undoes what it writes.
-func (f *findings) addDoing(s *skills.Skill, t touch.Touch, code, signal string) {
-	if !s.TakesShell() {
-		return
-	}
-	for _, c := range t.Commands {
-		if !slices.Contains(t.Plain, c.Arg) {
-			f.add(code, signal, c.Arg)
-		}
-	}
-}
-
-// order ranks the codes: the worst one names the verdict.
-var order = []string{
-	CodeIrrecoverable, CodeOperator, CodeForbidden, CodeProtected, CodeOutside, CodeInjected, CodeExceeded, CodePrivateHost, CodeUnparsed,
-	CodeCommit, CodeDestructive, CodeSensitive, CodeUnread, CodeUnconfined, CodeNoUndo, CodeDynamic,
-}
-
-// explain says for people what each code means.
-func explain(code string) string {
-	switch code {
-	case CodeIrrecoverable:
-		return "the command would do what can't be undone"
-	case CodeOperator:
-		return "only an operator gives this program orders"
-	case CodeForbidden:
-		return "a path that is never allowed"
-	case CodeProtected:
-		return "a file of this program"
-	case CodeOutside:
-		return "a path outside the configured roots"
-	case CodeUnparsed:
-		return "a command line that can't be read"
-	case CodeInjected:
-		return "a command or an option in an argument that holds none"
-	case CodeExceeded:
-		return "the command does more than the skill declares"
-	case CodePrivateHost:
-		return "an address that is not on the Internet"
-	case CodeCommit:
-		return "what the program changed calls for a person"
-	case CodeDestructive:
-		return "what is lost can't be brought back"
-	case CodeSensitive:
-		return "a place that calls for a person"
-	case CodeUnread:
-		return "a part of the command line can't be read"
-	case CodeUnconfined:
-		return "the command does more than read, and no sandbox holds it"
-	case CodeNoUndo:
-		return "the command does more than read, and what it writes can't be undone"
-	}
-	return "what would run can't be known beforehand"
-}
-
-func advise(code string) string {
-	switch code {
-	case CodeOutside:
-		return "Use a path inside the workspace."
-	case CodeUnparsed, CodeDynamic, CodeUnread:
-		return "Write the command out in full: plain words, closed quotes, nothing piped into a shell."
-	case CodeInjected:
-		return "Give the plain name, address or path alone."
-	case CodeExceeded:
-		return "Use a skill whose declared effect covers this."
-	case CodePrivateHost:
-		return "Use a public address, or tell the user which host is needed: an operator can allow it by name."
-	case CodeDestructive, CodeSensitive, CodeUnconfined, CodeNoUndo:
-		return "Say why it is needed and wait for the approval, or do it without this step."
-	}
-	return "Do without it, or tell the user that it is needed. No wording of this call will be allowed."
-}
-
-// verdict turns what was found into one outcome. Its text holds codes and
-// declared argument names alone.
-func (f findings) verdict(o sentinel.Outcome) sentinel.Verdict {
-	slices.SortStableFunc(f, func(a, b finding) int { return slices.Index(order, a.code) - slices.Index(order, b.code) })
-	code := f[0].code
-	v := sentinel.Verdict{State: sentinel.Judged, Outcome: o, Code: code, WhatYouCanDo: advise(code)}
-	if o == sentinel.Deny {
-		v.HasScore = true
-	}
-	v.Reason = fmt.Sprintf("%s (%s)", explain(code), f[0].signal)
-	if f[0].arg != "" {
-		v.Reason = fmt.Sprintf("%s: %s (%s)", f[0].arg, explain(code), f[0].signal)
-	}
-	for _, x := range f {
-		i := slices.IndexFunc(v.Evidence, func(e sentinel.Evidence) bool { return e.Signal == x.signal })
-		if i < 0 {
-			i = len(v.Evidence)
-			v.Evidence = append(v.Evidence, sentinel.Evidence{Signal: x.signal})
-		}
-		if x.arg != "" && !slices.Contains(v.Evidence[i].Args, x.arg) {
-			v.Evidence[i].Args = append(v.Evidence[i].Args, x.arg)
-		}
-	}
-	return v
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// allowed returns one of Options.AllowHosts in the spelling that hosts are
+// parseAllowedHost returns one of Options.AllowHosts in the spelling that hosts are
 // compared in.
-func allowed(h, at string) (string, error) {
+func parseAllowedHost(h, at string) (string, error) {
 	name, zone := touch.ParseHost(h)
 	switch {
 	case name == "" || strings.ContainsAny(name, " /@*?\\,"):
@@ -27,21 +27,6 @@ func allowed(h, at string) (string, error) {
 func isAddress(name string) bool {
 	_, err := netip.ParseAddr(name)
 	return err == nil
-}
-
-// host looks at one host that the call would reach. A name that resolves to a
-// private address is the dialer's to refuse.
-func (g *Guard) host(denies, asks *findings, h touch.Host, commands []touch.Command) {
-	signal := [...]string{"", "loopback", "private", "metadata"}[h.Zone]
-	switch {
-	case h.Zone == touch.Metadata:
-		denies.add(CodePrivateHost, signal, h.Arg)
-	case h.Zone == touch.Open || h.Inside || slices.Contains(g.hosts, h.Name):
-	case !h.Shell:
-		denies.add(CodePrivateHost, signal, h.Arg)
-	case h.Zone == touch.Private && !isThisMachine(h.Name) && !trustsNoNetwork(h, commands):
-		asks.add(CodePrivateHost, signal, h.Arg)
-	}
 }
 
 // isThisMachine reports whether a private name is the machine's own, as its
@@ -115,30 +100,4 @@ func isScan(c touch.Command) bool {
 // speaksHTTP reports whether a client is given an address of the web.
 func speaksHTTP(c touch.Command) bool {
 	return c.Name != "git" && slices.ContainsFunc(c.Args, func(w string) bool { return strings.Contains(strings.ToLower(w), "http://") })
-}
-
-// limited reports whether a skill declares less than the loss of data.
-func limited(e skills.Effect) bool {
-	return e == skills.Read || e == skills.Create || e == skills.Modify
-}
-
-// exceeds looks for a command line that does more to a file than its skill
-// says it does: one that only reads writes nothing, and one that only creates
-// or modifies removes nothing. A move keeps what it moves.
-func exceeds(denies *findings, p touch.Path, effect skills.Effect) {
-	if !p.Shell || !limited(effect) || scratch(p.Clean) {
-		return
-	}
-	removes := p.Access.Has(touch.Delete) && !p.Access.Has(touch.Read)
-	switch {
-	case removes:
-		denies.add(CodeExceeded, "removes", p.Arg)
-	case effect == skills.Read && p.Access&(touch.Write|touch.Delete) != 0:
-		denies.add(CodeExceeded, "writes", p.Arg)
-	}
-}
-
-// scratch reports whether nothing stays of what is written to a path.
-func scratch(p string) bool {
-	return slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2", "/dev/fd/63"}, p)
 }

@@ -14,7 +14,7 @@ type index struct {
 	open  []int            // those that begin with a pattern or a stem
 }
 
-func indexOf(list []place) *index {
+func newIndex(list []place) *index {
 	x := &index{list: list, first: map[string][]int{}}
 	for i, pl := range list {
 		if first := pl.at[0]; first == "*" || strings.HasSuffix(first, "…") {
@@ -26,11 +26,11 @@ func indexOf(list []place) *index {
 	return x
 }
 
-// holds returns the signal of the first place that holds the path, or "".
+// findSignal returns the signal of the first place that holds the path, or "".
 // without, if not empty, is a signal whose places are passed over.
-func (x *index) holds(parts []string, without string) string {
-	if slices.ContainsFunc(parts, patterned) {
-		return x.scan(parts, without) // a pattern may stand for any of the names
+func (x *index) findSignal(parts []string, without string) string {
+	if slices.ContainsFunc(parts, isPattern) {
+		return x.tryEachPlace(parts, without) // a pattern may stand for any of the names
 	}
 	best := len(x.list)
 	try := func(candidates []int) {
@@ -38,7 +38,7 @@ func (x *index) holds(parts []string, without string) string {
 			if i >= best {
 				return
 			}
-			if pl := &x.list[i]; (without == "" || pl.signal != without) && pl.holds(parts) {
+			if pl := &x.list[i]; (without == "" || pl.signal != without) && pl.holdsPath(parts) {
 				best = i
 			}
 		}
@@ -53,35 +53,23 @@ func (x *index) holds(parts []string, without string) string {
 	return x.list[best].signal
 }
 
-// scan tries all places in turn.
-func (x *index) scan(parts []string, without string) string {
+// tryEachPlace tries all places in turn.
+func (x *index) tryEachPlace(parts []string, without string) string {
 	for i := range x.list {
-		if pl := &x.list[i]; (without == "" || pl.signal != without) && pl.holds(parts) {
+		if pl := &x.list[i]; (without == "" || pl.signal != without) && pl.holdsPath(parts) {
 			return pl.signal
 		}
 	}
 	return ""
 }
 
-// patterned reports whether a component has a sign that component reads as a
-// pattern's.
-func patterned(c string) bool {
-	for i := range len(c) {
-		switch c[i] {
-		case '*', '?', '[', '{':
-			return true
-		}
-	}
-	return false
-}
-
 var (
-	coreIndex    = indexOf(core)
-	storesIndex  = indexOf(stores)
-	watchedIndex = indexOf(watched)
-	laterIndex   = indexOf(later)
-	startupIndex = indexOf(startupAll)
-	systemIndex  = indexOf(system)
-	usersIndex   = indexOf(users)
-	leavingIndex = indexOf(leaving)
+	coreIndex    = newIndex(core)
+	storesIndex  = newIndex(stores)
+	watchedIndex = newIndex(watched)
+	laterIndex   = newIndex(later)
+	startupIndex = newIndex(startupAll)
+	systemIndex  = newIndex(system)
+	usersIndex   = newIndex(users)
+	leavingIndex = newIndex(leaving)
 )

@@ -26,7 +26,7 @@ func TestIndexFindsWhatAScanFinds(t *testing.T) {
 				plain, "home/ann/" + plain, plain + "/sub/x", plain + "0", "x" + plain, "etc/" + plain, ".config/" + plain, plain + "/.ssh/id_rsa",
 				plain[:len(plain)-1] + "?", "*/" + plain, "{a,b}/" + plain, "[a-z]*", "root/" + plain, "root/.ssh",
 			} {
-				paths = append(paths, components(p))
+				paths = append(paths, splitPath(p))
 			}
 		}
 	}
@@ -34,8 +34,8 @@ func TestIndexFindsWhatAScanFinds(t *testing.T) {
 	for name, x := range indexes() {
 		for _, parts := range paths {
 			for _, without := range []string{"", PlaceRootHome} {
-				want := x.scan(parts, without)
-				require.Equal(t, want, x.holds(parts, without), "%s: %v", name, parts)
+				want := x.tryEachPlace(parts, without)
+				require.Equal(t, want, x.findSignal(parts, without), "%s: %v", name, parts)
 				if want != "" {
 					held[name]++
 				}
@@ -48,7 +48,7 @@ func TestIndexFindsWhatAScanFinds(t *testing.T) {
 // A name of brackets alone is no pattern of anything, and breaks nothing.
 func TestBracketsAlone(t *testing.T) {
 	for _, p := range []string{"{{{", "{{{}}}", "[[[", "/a/{{{/b", "{}{}{}"} {
-		require.Empty(t, coreIndex.scan(components(p), ""), p)
+		require.Empty(t, coreIndex.tryEachPlace(splitPath(p), ""), p)
 	}
 }
 
@@ -61,9 +61,9 @@ func FuzzIndex(f *testing.F) {
 		if len(p) > 256 {
 			return
 		}
-		parts := components(p)
+		parts := splitPath(p)
 		for name, x := range indexes() {
-			require.Equal(t, x.scan(parts, ""), x.holds(parts, ""), name)
+			require.Equal(t, x.tryEachPlace(parts, ""), x.findSignal(parts, ""), name)
 		}
 	})
 }

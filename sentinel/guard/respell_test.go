@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/guard"
 )
 
 // attacks are words of commands that the core refuses.
@@ -52,10 +53,13 @@ func wrap(t *rapid.T, line string) string {
 		"sudo " + line, "env A=1 " + line, "nohup nice -n 3 " + line, "command " + line, "timeout 5 " + line, "busybox " + line,
 	}
 	around := []string{
-		"bash -c " + quoted, "eval " + quoted, "( " + line + " )", "{ " + line + "; }", "true && " + line, "ls; " + line + " &", "if true; then " + line + "; fi",
-		"echo " + quoted + " | sh", "f() { " + line + "; }; f", "x=$( " + line + " )", "! " + line, "for i in 1; do " + line + "; done", "sudo sh -c " + quoted, "bash <<< " + quoted, "while :; do " + line + "; done",
+		"bash -c " + quoted, "eval " + quoted, "( " + line + " )", "{ " + line + "; }", "true && " + line, "ls; " + line + " &",
+		"if true; then " + line + "; fi",
+		"echo " + quoted + " | sh", "f() { " + line + "; }; f", "x=$( " + line + " )", "! " + line, "for i in 1; do " + line + "; done",
+		"sudo sh -c " + quoted, "bash <<< " + quoted, "while :; do " + line + "; done",
 	}
-	if strings.HasPrefix(line, "(") || strings.ContainsAny(line[:1], "{!") || strings.Contains(line, ";") || strings.Contains(line, "&") || strings.Contains(line, "|") || strings.HasPrefix(line, "x=") {
+	if strings.HasPrefix(line, "(") || strings.ContainsAny(line[:1], "{!") || strings.Contains(line, ";") || strings.Contains(line,
+		"&") || strings.Contains(line, "|") || strings.HasPrefix(line, "x=") {
 		return rapid.SampledFrom(around).Draw(t, "wrap")
 	}
 	return rapid.SampledFrom(append(forms, around...)).Draw(t, "wrap")
@@ -88,7 +92,8 @@ func TestRespellingNeverAllows(t *testing.T) {
 func TestRespeltPathsNeverAllow(t *testing.T) {
 	b := core(t)
 	rapid.Check(t, func(t *rapid.T) {
-		p := rapid.SampledFrom([]string{"/etc/shadow", "/home/alice/.ssh/id_rsa", "/root/x", "/proc/1/environ", "/home/alice/.aws/credentials", "/dev/sda"}).Draw(t, "path")
+		p := rapid.SampledFrom([]string{"/etc/shadow", "/home/alice/.ssh/id_rsa", "/root/x", "/proc/1/environ", "/home/alice/.aws/credentials",
+			"/dev/sda"}).Draw(t, "path")
 		for range rapid.IntRange(0, 4).Draw(t, "steps") {
 			p = respell(t, p)
 		}
@@ -120,3 +125,76 @@ func respell(t *rapid.T, p string) string {
 	}
 	return p + "/"
 }
+
+// asked are words of commands that a person is asked about.
+var asked = [][]string{
+	{"rm", "-rf", "."}, {"terraform", "destroy"}, {"psql", "-c", "DROP TABLE t"}, {"redis-cli", "flushall"}, {"docker", "volume", "prune"},
+	{"rm", "/etc/motd"}, {"cat", "/etc/security/access.conf"}, {"cp", "x", "/usr/bin/ls"}, {"curl", "http://10.0.0.1/"}, {"crontab", "x"},
+}
+
+// Adding an argument never raises the guard's answer.
+func TestMoreArgumentsNeverRaise(t *testing.T) {
+	b := setup(t, guard.Options{Roots: []string{"/workspace"}, Env: home()})
+	rapid.Check(t, func(t *rapid.T) {
+		skill := rapid.SampledFrom([]string{"test.run", "test.read", "test.write"}).Draw(t, "skill")
+		args := map[string]any{}
+		last := sentinel.Allow
+		for _, n := range rapid.Permutation(argumentNames).Draw(t, "names") {
+			args[n] = rapid.SampledFrom(argumentPool).Draw(t, n)
+			got := b.check(t, skill, args).Outcome
+			require.LessOrEqual(t, got, last, args)
+			last = got
+		}
+	})
+}
+
+// However a command that is asked about is respelt, it is not allowed; nor is
+// one that is refused.
+func TestRespellingNeverRaises(t *testing.T) {
+	b := core(t)
+	rapid.Check(t, func(t *rapid.T) {
+		words := append([]string(nil), rapid.SampledFrom(asked).Draw(t, "command")...)
+		plain, err := quoteAll(words)
+		require.NoError(t, err)
+		before := b.shell(t, plain).Outcome
+		require.Equal(t, sentinel.Ask, before, plain)
+		for i, w := range words {
+			words[i] = spell(t, w)
+			if strings.ContainsAny(w, " ") && words[i] == w {
+				words[i] = "'" + w + "'"
+			}
+			if strings.Contains(w, " ") && strings.Contains(words[i], `\`) && !strings.HasPrefix(words[i], "$'") {
+				words[i] = `"` + w + `"`
+			}
+			if strings.Contains(w,
+				" ") && (strings.HasPrefix(words[i], "$(") || strings.HasSuffix(words[i], `""`) || !strings.ContainsAny(words[i][:1], `'"$`)) {
+				words[i] = "'" + w + "'"
+			}
+		}
+		line := strings.Join(words, " ")
+		for range rapid.IntRange(0, 3).Draw(t, "depth") {
+			line = wrap(t, line)
+		}
+		require.LessOrEqual(t, b.shell(t, line).Outcome, before, line)
+	})
+}
+
+func quoteAll(words []string) (string, error) {
+	out := make([]string, len(words))
+	for i, w := range words {
+		q, err := syntax.Quote(w, syntax.LangBash)
+		if err != nil {
+			return "", err
+		}
+		out[i] = q
+	}
+	return strings.Join(out, " "), nil
+}
+
+var (
+	argumentPool = []string{
+		"/etc/shadow", "notes.md", "http://10.0.0.1/", "https://example.com", "a; id", "rm -rf /", "rm -rf .", "ls -la", "psql -c 'drop table t'",
+		"curl http://169.254.169.254/", "echo \"x", "$X y", "~/.bashrc", "terraform.tfstate", "hello there", "echo x > /etc/cron.d/y", "",
+	}
+	argumentNames = []string{"command", "path", "note", "body", "password", "other"}
+)

@@ -24,55 +24,55 @@ const (
 
 var (
 	// watched are asked about however they are touched.
-	watched = concat(
-		tops(PlacePolicy, "etc/security", "usr/share/base-passwd", "var/lib/pam", "var/backups", "var/lib/accountsservice",
+	watched = joinPlaces(
+		placesAtTop(PlacePolicy, "etc/security", "usr/share/base-passwd", "var/lib/pam", "var/backups", "var/lib/accountsservice",
 			"var/lib/cloud/instance", "var/lib/sss"),
-		tops(PlaceMail, "var/mail", "var/spool/mail", "var/vmail", "var/spool/mqueue"),
-		places(PlaceState, "terraform.tfstate…"),
-		places(PlaceHistory, ".bash_history", ".zsh_history", ".zhistory", ".sh_history", ".ash_history",
+		placesAtTop(PlaceMail, "var/mail", "var/spool/mail", "var/vmail", "var/spool/mqueue"),
+		placesAnywhere(PlaceState, "terraform.tfstate…"),
+		placesAnywhere(PlaceHistory, ".bash_history", ".zsh_history", ".zhistory", ".sh_history", ".ash_history",
 			".python_history", ".node_repl_history", ".mysql_history", ".psql_history",
 			".sqlite_history", ".rediscli_history", ".mongosh/mongosh_repl_history", ".dbshell", ".lesshst",
 			".viminfo", ".wget-hsts", ".local/share/fish/fish_history", "consolehost_history.txt"),
 	)
 	// later are asked about when they are written.
-	later = concat(
-		tops(PlaceLater, "etc/cron…", "etc/anacrontab", "var/spool/cron", "var/spool/at", "etc/systemd",
+	later = joinPlaces(
+		placesAtTop(PlaceLater, "etc/cron…", "etc/anacrontab", "var/spool/cron", "var/spool/at", "etc/systemd",
 			"usr/lib/systemd", "lib/systemd", "run/systemd", "etc/init.d", "etc/rc.d", "etc/rc0.d", "etc/rc1.d", "etc/rc2.d",
 			"etc/rc3.d", "etc/rc4.d", "etc/rc5.d", "etc/rc6.d", "etc/rcs.d", "etc/rc.local", "etc/inittab", "etc/pam.d",
 			"etc/pam.conf", "etc/udev", "etc/xdg/autostart", "etc/apt/apt.conf.d", "etc/ld.so.conf…", "etc/modules…",
 			"etc/update-motd.d", "etc/nsswitch.conf", "etc/login.defs"),
-		places(PlaceLater, ".config/systemd", ".config/autostart", "library/launchagents", "library/launchdaemons",
+		placesAnywhere(PlaceLater, ".config/systemd", ".config/autostart", "library/launchagents", "library/launchdaemons",
 			".git/hooks", "start menu/programs/startup",
 			".git/config", ".envrc", ".vscode/tasks.json", ".mcp.json", ".config/pip", ".pip/pip.conf",
 			".local/share/systemd", ".local/share/autostart", ".config/git/config", ".config/direnv", ".config/git/hooks"),
-		tops(PlaceLater, "proc/sys/kernel/core_pattern", "proc/sys/kernel/modprobe", "proc/sys/kernel/hotplug"),
-		tops(PlaceMounts, "etc/fstab", "etc/crypttab", "etc/default/grub…", "etc/grub.d", "etc/mdadm", "etc/lvm"),
-		tops(PlaceLater, "etc/pip.conf", "etc/npmrc", "etc/gitconfig", "etc/crontab"),
-		tops(PlacePrograms, "bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr/bin", "usr/sbin", "usr/lib",
+		placesAtTop(PlaceLater, "proc/sys/kernel/core_pattern", "proc/sys/kernel/modprobe", "proc/sys/kernel/hotplug"),
+		placesAtTop(PlaceMounts, "etc/fstab", "etc/crypttab", "etc/default/grub…", "etc/grub.d", "etc/mdadm", "etc/lvm"),
+		placesAtTop(PlaceLater, "etc/pip.conf", "etc/npmrc", "etc/gitconfig", "etc/crontab"),
+		placesAtTop(PlacePrograms, "bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr/bin", "usr/sbin", "usr/lib",
 			"usr/lib32", "usr/lib64", "usr/libexec", "windows/system32"),
 	)
 	// startupTools are the files in a home folder by which tools run something
 	// at every start.
-	startupTools = places(PlaceLater, ".gitconfig", ".gdbinit", ".direnvrc", ".cargo/config.toml", ".cargo/config",
+	startupTools = placesAnywhere(PlaceLater, ".gitconfig", ".gdbinit", ".direnvrc", ".cargo/config.toml", ".cargo/config",
 		".pythonrc", ".pythonstartup")
 	// startup are the files that every shell runs first, in a home folder and
 	// for all.
-	startupHome = places(PlaceStartup, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
+	startupHome = placesAnywhere(PlaceStartup, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases",
 		".bashrc.d", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
 		".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc",
 		".pam_environment", ".config/fish", ".config/environment.d", "documents/powershell", ".config/powershell", ".oh-my-zsh")
-	startupAll = tops(PlaceStartup, "etc/profile", "etc/profile.d", "etc/bash.bashrc", "etc/bashrc",
+	startupAll = placesAtTop(PlaceStartup, "etc/profile", "etc/profile.d", "etc/bash.bashrc", "etc/bashrc",
 		"etc/bash.bash_logout", "etc/zsh", "etc/zshrc", "etc/zshenv", "etc/zprofile", "etc/csh.cshrc", "etc/csh.login",
 		"etc/environment", "etc/environment.d", "etc/fish", "etc/skel")
 	// homeTokens count in a home folder alone: projects keep files of the same
 	// name without a secret in them.
-	homeTokens = places(PlaceToken, ".gradle/gradle.properties", ".m2/settings.xml", ".npmrc", ".yarnrc.yml",
+	homeTokens = placesAnywhere(PlaceToken, ".gradle/gradle.properties", ".m2/settings.xml", ".npmrc", ".yarnrc.yml",
 		".terraformrc", ".condarc", ".gitlab-token", ".bunfig.toml")
 	// system are the trees whose files are not the working user's to remove.
-	system = tops(PlaceSystem, "etc", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "var/log",
+	system = placesAtTop(PlaceSystem, "etc", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr", "var/log",
 		"var/lib", "var/db", "var/spool", "library", "system", "windows", "program files", "program files (x86)")
 	// users are parts of those that people fill themselves.
-	users = tops(PlaceSystem, "usr/local", "usr/src", "usr/home", "var/lib/docker/tmp")
+	users = placesAtTop(PlaceSystem, "usr/local", "usr/src", "usr/home", "var/lib/docker/tmp")
 	// personal are the folders of a home that hold a person's own work.
 	personal = []string{"documents", "desktop", "pictures", "photos", "music", "videos", "movies", "mail",
 		".mail", ".thunderbird", ".config", ".local"}
@@ -82,18 +82,18 @@ var (
 	// rotated are those of them whose own folders are old copies that daily work removes.
 	rotated = []string{"backup", "backups", "archive", "archives"}
 	// leaving are the trees whose files no ordinary call sends to others.
-	leaving = tops(PlaceSent, "etc", "proc", "var", "boot", "usr/share/base-passwd", "run", "sys")
+	leaving = placesAtTop(PlaceSent, "etc", "proc", "var", "boot", "usr/share/base-passwd", "run", "sys")
 )
 
-// homeOf is the home folder of the user who runs the calls, as touch resolves it.
-func homeOf(env touch.Env) string { return touch.Lexical("~", env) }
+// findHome returns the home folder of the user who runs the calls, as touch resolves it.
+func findHome(env touch.Env) string { return touch.Lexical("~", env) }
 
-// inHome returns what of parts follows a home folder.
-func (g *Guard) inHome(n string, parts []string) []string {
+// cutHome returns what of parts follows a home folder.
+func (g *Guard) cutHome(n string, parts []string) []string {
 	at := -1
 	switch {
-	case within(n, g.home) && g.home != "/":
-		at = len(components(g.home))
+	case isWithin(n, g.home) && g.home != "/":
+		at = len(splitPath(g.home))
 	case len(parts) > 1 && (parts[0] == "home" || parts[0] == "users"):
 		at = 2
 	case len(parts) > 0 && parts[0] == "root":
@@ -107,17 +107,17 @@ func (g *Guard) inHome(n string, parts []string) []string {
 	return parts[at:]
 }
 
-// guarded returns the place beyond the core that n, a name of p, lies in, and
+// findSensitive returns the place beyond the core that n, a name of p, lies in, and
 // whether a person may allow it.
-func (g *Guard) guarded(n string, p touch.Path, effect skills.Effect) (signal string, ask bool) {
-	parts := components(n)
+func (g *Guard) findSensitive(n string, p touch.Path, effect skills.Effect) (signal string, ask bool) {
+	parts := splitPath(n)
 	if len(parts) == 0 {
 		return "", false
 	}
-	home := g.inHome(n, parts)
+	home := g.cutHome(n, parts)
 	starts := func(list []place) string {
 		for i := range list {
-			if len(home) >= len(list[i].at) && list[i].starts(home) {
+			if len(home) >= len(list[i].at) && list[i].beginsPath(home) {
 				return list[i].signal
 			}
 		}
@@ -130,31 +130,31 @@ func (g *Guard) guarded(n string, p touch.Path, effect skills.Effect) (signal st
 	if writes {
 		if s := starts(startupHome); s != "" {
 			// People change their own every day; a stranger's is left alone.
-			return s, p.Shell && g.home != "/" && within(n, g.home)
+			return s, p.Shell && g.home != "/" && isWithin(n, g.home)
 		}
 		if s := starts(startupTools); s != "" {
 			return s, true
 		}
-		if s := startupIndex.holds(parts, ""); s != "" {
+		if s := startupIndex.findSignal(parts, ""); s != "" {
 			return s, false
 		}
-		if s := laterIndex.holds(parts, ""); s != "" {
+		if s := laterIndex.findSignal(parts, ""); s != "" {
 			return s, true
 		}
 	}
-	if s := watchedIndex.holds(parts, ""); s != "" && !(p.Shell && p.Access == touch.Mention) {
+	if s := watchedIndex.findSignal(parts, ""); s != "" && !(p.Shell && p.Access == touch.Mention) {
 		return s, true
 	}
-	return g.outgoing(parts, home, p), true
+	return g.findOutgoing(parts, home, p), true
 }
 
-// outgoing looks at what a command line removes from the system, puts into its
+// findOutgoing looks at what a command line removes from the system, puts into its
 // top, or sends away.
-func (g *Guard) outgoing(parts, home []string, p touch.Path) string {
+func (g *Guard) findOutgoing(parts, home []string, p touch.Path) string {
 	if !p.Shell {
 		return ""
 	}
-	if p.Access.Has(touch.Delete) && systemIndex.holds(parts, "") != "" && usersIndex.holds(parts, "") == "" {
+	if p.Access.Has(touch.Delete) && systemIndex.findSignal(parts, "") != "" && usersIndex.findSignal(parts, "") == "" {
 		return PlaceSystem
 	}
 	if g.losesFolder(parts, home, p) {
@@ -167,7 +167,7 @@ func (g *Guard) outgoing(parts, home []string, p touch.Path) string {
 		return ""
 	}
 	last := parts[len(parts)-1]
-	if s := leavingIndex.holds(parts, ""); s != "" || len(home) > 0 && strings.HasPrefix(home[0], ".") ||
+	if s := leavingIndex.findSignal(parts, ""); s != "" || len(home) > 0 && strings.HasPrefix(home[0], ".") ||
 		last == ".env" || strings.HasPrefix(last, ".env.") {
 		return PlaceSent
 	}
@@ -184,7 +184,7 @@ func (g *Guard) losesFolder(parts, home []string, p touch.Path) bool {
 	if len(home) == 1 {
 		return slices.Contains(personal, home[0])
 	}
-	if slices.ContainsFunc(g.roots, func(r string) bool { return within("/"+strings.Join(parts, "/"), fold(r)) }) {
+	if slices.ContainsFunc(g.roots, func(r string) bool { return isWithin("/"+strings.Join(parts, "/"), foldCase(r)) }) {
 		return false // where agents are meant to work
 	}
 	if len(parts) == 2 && slices.Contains(rotated, parts[0]) {

@@ -1,6 +1,8 @@
 // Package journal keeps values: arguments, results, messages. They are sealed,
 // have a retention, and can be erased without touching the ledger.
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // # How it works
 //
 // Every value is sealed with AES-256-GCM under a random key of its own. That key

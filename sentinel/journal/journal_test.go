@@ -192,9 +192,10 @@ func TestNothingInTheClear(t *testing.T) {
 // A value opens only where it was put, as what it was put, under its own key.
 func TestTamperedValues(t *testing.T) {
 	for name, change := range map[string]string{
-		"sealed swapped":       `UPDATE journal_values SET sealed = (SELECT sealed FROM journal_values WHERE id = 2) WHERE id = 1`,
-		"key swapped":          `UPDATE journal_keys SET wrapped = (SELECT wrapped FROM journal_keys WHERE id = 2) WHERE id = 1`,
-		"both swapped":         `UPDATE journal_values SET sealed = (SELECT sealed FROM journal_values WHERE id = 2) WHERE id = 1; UPDATE journal_keys SET wrapped = (SELECT wrapped FROM journal_keys WHERE id = 2) WHERE id = 1`,
+		"sealed swapped": `UPDATE journal_values SET sealed = (SELECT sealed FROM journal_values WHERE id = 2) WHERE id = 1`,
+		"key swapped":    `UPDATE journal_keys SET wrapped = (SELECT wrapped FROM journal_keys WHERE id = 2) WHERE id = 1`,
+		"both swapped": `UPDATE journal_values SET sealed = (SELECT sealed FROM journal_values WHERE id = 2) WHERE id = 1; UPDATE ` +
+			`journal_keys SET wrapped = (SELECT wrapped FROM journal_keys WHERE id = 2) WHERE id = 1`,
 		"call changed":         `UPDATE journal_values SET call = 'other' WHERE id = 1`,
 		"conversation changed": `UPDATE journal_values SET conversation = 'other' WHERE id = 1`,
 		"user changed":         `UPDATE journal_values SET user = 'other' WHERE id = 1`,

@@ -4,6 +4,8 @@
 //
 //	gate, err := judge.New(judge.Options{}) // deny below 0.30, ask below 0.50
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // Scores are integers in hundredths, 0 to 100: sums of decimal fractions would
 // depend on the order in which they are added. A call starts at Base; each
 // signal adds its amount; the sum is clamped. Every verdict carries its score,

@@ -315,8 +315,10 @@ func (v *view) isWrittenExactly(exact string) bool {
 	return v.c.Trace().Attests(exact, func(s *sentinel.Said) bool { return holdsWhole(s.Exact(), exact) })
 }
 
-// isStrangersHost reports whether untrusted output has the host of an address or
-// one that it lies below.
+// isStrangersHost reports whether untrusted output names the host of an address, or another
+// host of its owner: one above it, one below it, or one beside it below the same parent.
+// A stranger who names one host of a domain may read what arrives at the others. A name
+// of two parts such as co.uk counts as a parent too: that finds more, never less.
 func (v *view) isStrangersHost(u string) bool {
 	_, rest, ok := strings.Cut(u, "://")
 	if !ok {

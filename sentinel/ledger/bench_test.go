@@ -156,7 +156,8 @@ func BenchmarkDecision(b *testing.B) {
 	b.ReportMetric(float64(b.N)/full.Seconds(), "decisions/s")
 	b.ReportMetric(float64(b.N)/base.Seconds(), "bare/s")
 	var rows, groups float64
-	err := st.Reader().QueryRow(b.Context(), `SELECT (SELECT count(*) FROM ledger_records), (SELECT count(*) FROM ledger_heads)`).Scan(&rows, &groups)
+	err := st.Reader().QueryRow(b.Context(), `SELECT (SELECT count(*) FROM ledger_records), (SELECT count(*) FROM ledger_heads)`).Scan(&rows,
+		&groups)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -2,6 +2,8 @@
 // [store.Store]. It stores bytes and query keys and knows nothing of what they
 // mean.
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // # How it works
 //
 // Every record is encoded with all its fields into one leaf; [Entry] says how they

@@ -56,8 +56,8 @@ type field struct {
 	max   int
 }
 
-// textFields lists the text fields in the order of the leaf and of the columns.
-func (e *Entry) textFields() [11]field {
+// listTextFields lists the text fields in the order of the leaf and of the columns.
+func (e *Entry) listTextFields() [11]field {
 	return [...]field{
 		{"id", &e.ID, MaxID}, {"kind", &e.Kind, MaxKind}, {"call", &e.Call, MaxKey},
 		{"decision", &e.Decision, MaxKey}, {"conversation", &e.Conversation, MaxKey}, {"user", &e.User, MaxKey},
@@ -78,11 +78,11 @@ func (e *Entry) Validate() error {
 	if !isValidTime(e.Time) {
 		return fmt.Errorf("%w: time is zero or out of range", ErrEntry)
 	}
-	for _, f := range e.textFields() {
+	for _, f := range e.listTextFields() {
 		if len(*f.value) > f.max {
 			return fmt.Errorf("%w: %s has %d bytes, at most %d", ErrEntry, f.name, len(*f.value), f.max)
 		}
-		if !isPlainText(*f.value) {
+		if !isSingleLineText(*f.value) {
 			return fmt.Errorf("%w: %s is not plain UTF-8 text", ErrEntry, f.name)
 		}
 	}
@@ -113,7 +113,7 @@ func isValidTime(t time.Time) bool {
 	return t.Unix() > 0 && t.Unix() < math.MaxInt64/int64(time.Second)
 }
 
-func isPlainText(s string) bool {
+func isSingleLineText(s string) bool {
 	for i := range len(s) {
 		if s[i] < 0x20 || s[i] == 0x7f {
 			return false
@@ -135,7 +135,7 @@ func appendLeaf(b []byte, r *Record) []byte {
 	b = append(b, leafTag...)
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Index))
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Time.UnixNano()))
-	for _, f := range r.textFields() {
+	for _, f := range r.listTextFields() {
 		b = binary.BigEndian.AppendUint32(b, uint32(len(*f.value)))
 		b = append(b, *f.value...)
 	}

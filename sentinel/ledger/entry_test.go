@@ -33,7 +33,7 @@ func parseLeaf(b []byte) (Record, error) {
 	b = b[16:]
 	var part []byte
 	var ok bool
-	for _, f := range r.textFields() {
+	for _, f := range r.listTextFields() {
 		if part, b, ok = cut(b, f.max); !ok {
 			return Record{}, errLeaf
 		}
@@ -105,9 +105,9 @@ func TestLeafRoundTrip(t *testing.T) {
 	got, err := parseLeaf(leaf)
 	require.NoError(t, err)
 	require.Equal(t, r, got)
-	for i, f := range r.textFields() {
+	for i, f := range r.listTextFields() {
 		changed := r
-		*changed.textFields()[i].value += "x"
+		*changed.listTextFields()[i].value += "x"
 		require.NotEqual(t, leaf, appendLeaf(nil, &changed), f.name)
 	}
 }
@@ -148,12 +148,12 @@ func FuzzLeafInjective(f *testing.F) {
 
 // A head that parses is the very text that would be signed.
 func FuzzParseHead(f *testing.F) {
-	f.Add(Head{Origin: "vedette/ledger", Size: 4, Time: epoch}.signedText())
+	f.Add(Head{Origin: "vedette/ledger", Size: 4, Time: epoch}.formatSignedText())
 	f.Add("a\n+7\n\ntime x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		h, err := parseHeadText(text)
-		if err == nil && h.signedText() != text {
-			t.Fatalf("%q is written as %q", text, h.signedText())
+		if err == nil && h.formatSignedText() != text {
+			t.Fatalf("%q is written as %q", text, h.formatSignedText())
 		}
 	})
 }
@@ -180,9 +180,9 @@ func TestEdgeAgreesWithTlog(t *testing.T) {
 		all = append(all, got...)
 		root, err := tlog.TreeHash(n+1, reader)
 		require.NoError(t, err)
-		require.Equal(t, root, e.rootHash())
+		require.Equal(t, root, e.computeRoot())
 		var kept []tlog.Hash
-		for _, i := range edgeIndexes(n + 1) {
+		for _, i := range listEdgeIndexes(n + 1) {
 			kept = append(kept, all[i])
 		}
 		require.Equal(t, kept, e.hashes, "what is loaded is what was in memory")

@@ -76,13 +76,13 @@ type Head struct {
 
 const headTime = "2006-01-02T15:04:05.000000000Z"
 
-func (h Head) signedText() string {
+func (h Head) formatSignedText() string {
 	return h.Origin + "\n" + strconv.FormatInt(h.Size, 10) + "\n" + h.Root.String() + "\ntime " +
 		h.Time.UTC().Format(headTime) + "\n"
 }
 
-func (h Head) signNote(s *Signer) ([]byte, error) {
-	return note.Sign(&note.Note{Text: h.signedText()}, s.signer)
+func (h Head) signAsNote(s *Signer) ([]byte, error) {
+	return note.Sign(&note.Note{Text: h.formatSignedText()}, s.signer)
 }
 
 // ParseHead checks the signature of a head and reads it. It takes only what the
@@ -128,7 +128,7 @@ func parseHeadText(text string) (Head, error) {
 		return Head{}, ErrHead
 	}
 	h := Head{Origin: lines[0], Size: size, Root: root, Time: at}
-	if h.signedText() != text { // no "+7", no "007", no other spelling of the time
+	if h.formatSignedText() != text { // no "+7", no "007", no other spelling of the time
 		return Head{}, ErrHead
 	}
 	return h, nil

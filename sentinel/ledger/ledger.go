@@ -115,8 +115,8 @@ func (l *Ledger) sealGroup(tx *store.Tx) error {
 	if _, err := tx.Exec(sqlInsertHashes, first, l.stored); err != nil {
 		return fmt.Errorf("store tree hashes: %w", err)
 	}
-	head := Head{Origin: l.signer.signer.Name(), Size: l.next.size, Root: l.next.rootHash(), Time: l.now()}
-	signed, err := head.signNote(l.signer)
+	head := Head{Origin: l.signer.signer.Name(), Size: l.next.size, Root: l.next.computeRoot(), Time: l.now()}
+	signed, err := head.signAsNote(l.signer)
 	if err != nil {
 		return fmt.Errorf("sign head: %w", err)
 	}
@@ -175,14 +175,14 @@ func (l *Ledger) loadRightEdge(tx *store.Tx) error {
 		return fmt.Errorf("%w: %d records, the newest head has %d", ErrTampered, count, head.Size)
 	}
 	e := edge{size: head.Size}
-	for _, i := range edgeIndexes(head.Size) {
+	for _, i := range listEdgeIndexes(head.Size) {
 		h, err := readStoredHash(tx, i)
 		if err != nil {
 			return err
 		}
 		e.hashes = append(e.hashes, h)
 	}
-	if head.Size == 0 || e.rootHash() != head.Root {
+	if head.Size == 0 || e.computeRoot() != head.Root {
 		return fmt.Errorf("%w: stored tree does not have the root of the newest head", ErrTampered)
 	}
 	l.durable, l.stale = e, false

@@ -93,8 +93,9 @@ func TestReopen(t *testing.T) {
 // A ledger that does not fit its newest head is not opened for signing.
 func TestOpenRefusesTampered(t *testing.T) {
 	for name, sql := range map[string]string{
-		"tail cut":       `DELETE FROM ledger_records WHERE idx = 12`,
-		"record added":   `INSERT INTO ledger_records SELECT 13, 'n', time, kind, call, decision, conversation, user, agent, skill, outcome, gate, code, body FROM ledger_records WHERE idx = 1`,
+		"tail cut": `DELETE FROM ledger_records WHERE idx = 12`,
+		"record added": `INSERT INTO ledger_records SELECT 13, 'n', time, kind, call, decision, conversation, user, agent, skill, outcome, ` +
+			`gate, code, body FROM ledger_records WHERE idx = 1`,
 		"heads gone":     `DELETE FROM ledger_heads`,
 		"hashes gone":    `DELETE FROM ledger_hashes WHERE first > 10`,
 		"hashes changed": `UPDATE ledger_hashes SET hashes = zeroblob(length(hashes))`,

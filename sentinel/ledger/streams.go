@@ -78,9 +78,9 @@ func newHeadStream(ctx context.Context, tx *sql.Tx) (*headStream, error) {
 	return s, err
 }
 
-// headOfSize returns the head of exactly this size, if there is one. Sizes must be
+// findHeadOfSize returns the head of exactly this size, if there is one. Sizes must be
 // asked for in rising order, from 1 on without a gap.
-func (s *headStream) headOfSize(size int64) ([]byte, bool, error) {
+func (s *headStream) findHeadOfSize(size int64) ([]byte, bool, error) {
 	for !s.ended && s.size < size {
 		if !s.rows.Next() {
 			s.ended = true

@@ -26,8 +26,8 @@ func (e *edge) add(leaf tlog.Hash, stored func(tlog.Hash)) {
 	e.size++
 }
 
-// rootHash is the tree's hash; size must not be 0.
-func (e *edge) rootHash() tlog.Hash {
+// computeRoot returns the hash of the tree; size must not be 0.
+func (e *edge) computeRoot() tlog.Hash {
 	last := len(e.hashes) - 1
 	h := e.hashes[last]
 	for i := last - 1; i >= 0; i-- {
@@ -41,9 +41,9 @@ func (e *edge) copyTo(dst *edge) {
 	dst.size, dst.hashes = e.size, append(dst.hashes[:0], e.hashes...)
 }
 
-// edgeIndexes lists where tlog stores the hashes of the right edge of a tree of
+// listEdgeIndexes lists where tlog stores the hashes of the right edge of a tree of
 // that size. The largest subtree is first.
-func edgeIndexes(size int64) []int64 {
+func listEdgeIndexes(size int64) []int64 {
 	var out []int64
 	for level := 62; level >= 0; level-- {
 		if size>>level&1 == 1 {

@@ -221,7 +221,7 @@ func (v *verification) addRecordToTree(rec Record) error {
 // checkHeads compares the tree with all heads of its present size.
 func (v *verification) checkHeads() error {
 	size := v.tree.size
-	root := v.tree.rootHash()
+	root := v.tree.computeRoot()
 	for _, h := range v.external[size] {
 		if h.Root != root {
 			v.blameRecord(Fork, "these are not the records that a head kept elsewhere covers")
@@ -230,7 +230,7 @@ func (v *verification) checkHeads() error {
 		v.report.External++
 		v.report.RollbackExcluded = size
 	}
-	signed, ok, err := v.heads.headOfSize(size)
+	signed, ok, err := v.heads.findHeadOfSize(size)
 	if err != nil || !ok {
 		return err
 	}

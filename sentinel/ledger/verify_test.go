@@ -68,7 +68,8 @@ skill, outcome, gate, code, body FROM ledger_records WHERE idx = 12`, Inserted, 
 	{"all heads taken out", `DELETE FROM ledger_heads`, Inserted, 0, 13},
 	{"head moved to another size", `UPDATE ledger_heads SET size = 5 WHERE size = 3`, BadHead, 0, 0},
 	{"head of size 0", `INSERT INTO ledger_heads SELECT 0, note FROM ledger_heads WHERE size = 3`, BadHead, 0, 0},
-	{"head's text changed", `UPDATE ledger_heads SET note = CAST(replace(CAST(note AS TEXT), 'time 2', 'time 1') AS BLOB) WHERE size = 3`, BadHead, 0, 0},
+	{"head's text changed", `UPDATE ledger_heads SET note = CAST(replace(CAST(note AS TEXT), 'time 2', 'time 1') AS BLOB) WHERE size = 3`,
+		BadHead, 0, 0},
 	{"leaf hash changed", `UPDATE ledger_hashes SET hashes = zeroblob(32) WHERE first = 0`, BadTree, 0, 0},
 	{"hashes cut", `UPDATE ledger_hashes SET hashes = substr(hashes, 1, 32) WHERE first = 1`, BadTree, 0, 0},
 	{"hashes taken out", `DELETE FROM ledger_hashes WHERE first = 1`, BadTree, 0, 0},
@@ -182,7 +183,9 @@ func TestVerifyRollbackByOneRecord(t *testing.T) {
 func TestVerifyOriginOfSampledHeads(t *testing.T) {
 	signer := newSigner(t)
 	path, _ := written(t, signer)
-	tamper(t, path, `UPDATE ledger_heads SET note = CAST('other/ledger' || substr(CAST(note AS TEXT), instr(CAST(note AS TEXT), char(10))) AS BLOB) WHERE size = 3`)
+	tamper(t, path,
+		`UPDATE ledger_heads SET note = CAST('other/ledger' || substr(CAST(note AS TEXT), instr(CAST(note AS TEXT), char(10))) AS BLOB) WHERE `+
+			`size = 3`)
 	report, err := Verify(t.Context(), path, VerifyOptions{PublicKey: signer.PublicKey(), SignatureEvery: 1000})
 	require.ErrorIs(t, err, ErrTampered)
 	require.Equal(t, BadHead, report.Problems[0].Kind)
@@ -195,7 +198,7 @@ func TestForeignHeads(t *testing.T) {
 	path, newest := written(t, signer)
 	h, err := ParseHead(newest, signer.PublicKey())
 	require.NoError(t, err)
-	forged, err := note.Sign(&note.Note{Text: h.signedText()}, other.signer)
+	forged, err := note.Sign(&note.Note{Text: h.formatSignedText()}, other.signer)
 	require.NoError(t, err)
 
 	_, err = Verify(t.Context(), path, VerifyOptions{PublicKey: signer.PublicKey(), Heads: [][]byte{forged}})

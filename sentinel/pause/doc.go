@@ -5,6 +5,8 @@
 //	p, err := sw.Pause(ctx, pause.Target{User: "ann"}, "uid:1000")
 //	lifted, err := sw.Lift(ctx, pause.Target{User: "ann"}, "uid:1000")
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // A pause is in force in this process before Pause tells others of it and begins to
 // write it down. So a disk that is full or stalls doesn't keep a pause from stopping
 // work. When Pause returns nil, the pause is on disk, with its record in the ledger, and

@@ -1,21 +1,19 @@
 package pause
 
 import (
-	"context"
-	"fmt"
-	"slices"
-	"time"
-
 	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
-	"encoding/json"
-	"runtime/debug"
-
-	"github.com/google/uuid"
+	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -400,7 +398,7 @@ func (s *Switch) appendRecord(tx *store.Tx, kind string, t Target, by string, at
 		return err
 	}
 	_, err = s.lg.AppendTx(tx, ledger.Entry{
-		ID: uuid.Must(uuid.NewV7()).String(), Time: at, Kind: kind, User: t.User, Skill: t.Skill, Code: t.Scope(), Body: body,
+		ID: ids.New(), Time: at, Kind: kind, User: t.User, Skill: t.Skill, Code: t.Scope(), Body: body,
 	})
 	return err
 }

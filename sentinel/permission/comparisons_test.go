@@ -13,37 +13,57 @@ import (
 // message names its place in the condition.
 func TestComparisonsThatNeverHold(t *testing.T) {
 	for when, want := range map[string]string{
-		"call.effect == 'irreversable'":                                    `1:16: call.effect is never "irreversable"; did you mean "irreversible"?`,
-		"'irreversable' == call.effect":                                    `1:1: call.effect is never "irreversable"; did you mean "irreversible"?`,
-		"dyn(call.effect) == 'irreversable'":                               `1:21: call.effect is never "irreversable"; did you mean "irreversible"?`,
-		"string(call.effect) in ['craete']":                                `1:25: call.effect is never "craete"; did you mean "create"?`,
-		"['read', 'irreversable'].exists(e, e == call.effect)":             `1:10: call.effect is never "irreversable"; did you mean "irreversible"?`,
-		"['read', 'craete'].all(e, call.effect != e)":                      `1:10: call.effect is never "craete"; did you mean "create"?`,
-		"call.tainted && call.effect != 'Read'":                            `1:32: call.effect is never "Read"; did you mean "read"?`,
-		"call.effect in ['read', 'craete']":                                `1:25: call.effect is never "craete"; did you mean "create"?`,
-		"!(call.effect in ['write'])":                                      `1:19: call.effect is never "write"; it is one of read, create, modify, irreversible, costs_money`,
-		"call.skill == 'email.sned'":                                       `1:15: call.skill is never "email.sned"; did you mean "email.send"?`,
-		"call.skill.startsWith('emial.')":                                  `1:23: call.skill.startsWith("emial.") is never true; it is one of email.read, email.send, files.write, open.any`,
-		"call.skill.endsWith('.sned')":                                     `1:21: call.skill.endsWith(".sned") is never true; it is one of email.read, email.send, files.write, open.any`,
-		"call.skill.contains('sned')":                                      `1:21: call.skill.contains("sned") is never true; it is one of email.read, email.send, files.write, open.any`,
-		"call.skill.matches('^emial')":                                     `1:20: call.skill.matches("^emial") is never true; it is one of email.read, email.send, files.write, open.any`,
-		"call.reaches == 'other'":                                          `1:17: call.reaches is never "other"; did you mean "others"?`,
-		"grant.mission_by == 'User'":                                       `1:21: grant.mission_by is never "User"; did you mean "user"?`,
-		"'zero-width' in call.flags":                                       `1:1: an element of call.flags is never "zero-width"; did you mean "zero_width"?`,
-		"call.flags.exists(f, f == 'bidir')":                               `1:27: an element of call.flags is never "bidir"; did you mean "bidi"?`,
-		"'emial.*' in grant.scope":                                         `1:1: an element of grant.scope is never "emial.*"; did you mean "email.*"?`,
-		"grant.scope.all(s, s in ['email.*', 'files.wirte'])":              `1:37: an element of grant.scope is never "files.wirte"; did you mean "files.write"?`,
-		"'Files.example.com' in call.hosts":                                `1:1: an element of call.hosts never holds "Files.example.com"; write "files.example.com"`,
-		"call.hosts.exists(h, h.endsWith('.Example.com'))":                 `1:33: an element of call.hosts never holds ".Example.com"; write ".example.com"`,
-		"call.recipients.exists(r, r.endsWith('@EXAMPLE.com'))":            `1:38: an address in call.recipients never holds "@EXAMPLE.com"; write "@example.com"`,
-		"'Bob@example.com' in call.recipients":                             `1:1: an address in call.recipients never holds "Bob@example.com"; write "bob@example.com"`,
-		"!args.to.lowerAscii().endsWith('@EXAMPLE.com')":                   `1:32: a text after lowerAscii() never holds "@EXAMPLE.com"; write "@example.com"`,
-		"args.to.lowerAscii().trim() == 'Bob'":                             `1:32: a text after lowerAscii() never holds "Bob"; write "bob"`,
-		"args.to.upperAscii().contains('bob')":                             `1:31: a text after upperAscii() never holds "bob"; write "BOB"`,
-		"has(args.to) && (user == 'x' || call.effect == 'reads')":          `1:48: call.effect is never "reads"; did you mean "read"?`,
-		"call.paths.exists(p, call.effect == 'reads')":                     `1:37: call.effect is never "reads"; did you mean "read"?`,
-		"call.flags.exists(f, call.paths.exists(f, f == 'x') || f == 'y')": `1:61: an element of call.flags is never "y"; it is one of bidi, control, zero_width`,
-		"call.tainted ? call.effect == 'a1' : call.reaches == 'b1'": `1:31: call.effect is never "a1"; it is one of read, create, modify, irreversible, costs_money` + "\n" +
+		"call.effect == 'irreversable'": `1:16: call.effect is never "irreversable"; did you mean ` +
+			`"irreversible"?`,
+		"'irreversable' == call.effect": `1:1: call.effect is never "irreversable"; did you mean ` +
+			`"irreversible"?`,
+		"dyn(call.effect) == 'irreversable'": `1:21: call.effect is never "irreversable"; did you mean ` +
+			`"irreversible"?`,
+		"string(call.effect) in ['craete']": `1:25: call.effect is never "craete"; did you mean "create"?`,
+		"['read', 'irreversable'].exists(e, e == call.effect)": `1:10: call.effect is never "irreversable"; did you mean ` +
+			`"irreversible"?`,
+		"['read', 'craete'].all(e, call.effect != e)": `1:10: call.effect is never "craete"; did you mean "create"?`,
+		"call.tainted && call.effect != 'Read'":       `1:32: call.effect is never "Read"; did you mean "read"?`,
+		"call.effect in ['read', 'craete']":           `1:25: call.effect is never "craete"; did you mean "create"?`,
+		"!(call.effect in ['write'])": `1:19: call.effect is never "write"; it is one of read, create, ` +
+			`modify, irreversible, costs_money`,
+		"call.skill == 'email.sned'": `1:15: call.skill is never "email.sned"; did you mean "email.send"?`,
+		"call.skill.startsWith('emial.')": `1:23: call.skill.startsWith("emial.") is never true; it is one ` +
+			`of email.read, email.send, files.write, open.any`,
+		"call.skill.endsWith('.sned')": `1:21: call.skill.endsWith(".sned") is never true; it is one of ` +
+			`email.read, email.send, files.write, open.any`,
+		"call.skill.contains('sned')": `1:21: call.skill.contains("sned") is never true; it is one of ` +
+			`email.read, email.send, files.write, open.any`,
+		"call.skill.matches('^emial')": `1:20: call.skill.matches("^emial") is never true; it is one of ` +
+			`email.read, email.send, files.write, open.any`,
+		"call.reaches == 'other'":    `1:17: call.reaches is never "other"; did you mean "others"?`,
+		"grant.mission_by == 'User'": `1:21: grant.mission_by is never "User"; did you mean "user"?`,
+		"'zero-width' in call.flags": `1:1: an element of call.flags is never "zero-width"; did you ` +
+			`mean "zero_width"?`,
+		"call.flags.exists(f, f == 'bidir')": `1:27: an element of call.flags is never "bidir"; did you mean ` +
+			`"bidi"?`,
+		"'emial.*' in grant.scope": `1:1: an element of grant.scope is never "emial.*"; did you mean ` +
+			`"email.*"?`,
+		"grant.scope.all(s, s in ['email.*', 'files.wirte'])": `1:37: an element of grant.scope is never "files.wirte"; did you ` +
+			`mean "files.write"?`,
+		"'Files.example.com' in call.hosts": `1:1: an element of call.hosts never holds "Files.example.com"; ` +
+			`write "files.example.com"`,
+		"call.hosts.exists(h, h.endsWith('.Example.com'))": `1:33: an element of call.hosts never holds ".Example.com"; write ` +
+			`".example.com"`,
+		"call.recipients.exists(r, r.endsWith('@EXAMPLE.com'))": `1:38: an address in call.recipients never holds "@EXAMPLE.com"; ` +
+			`write "@example.com"`,
+		"'Bob@example.com' in call.recipients": `1:1: an address in call.recipients never holds ` +
+			`"Bob@example.com"; write "bob@example.com"`,
+		"!args.to.lowerAscii().endsWith('@EXAMPLE.com')": `1:32: a text after lowerAscii() never holds "@EXAMPLE.com"; ` +
+			`write "@example.com"`,
+		"args.to.lowerAscii().trim() == 'Bob'":                    `1:32: a text after lowerAscii() never holds "Bob"; write "bob"`,
+		"args.to.upperAscii().contains('bob')":                    `1:31: a text after upperAscii() never holds "bob"; write "BOB"`,
+		"has(args.to) && (user == 'x' || call.effect == 'reads')": `1:48: call.effect is never "reads"; did you mean "read"?`,
+		"call.paths.exists(p, call.effect == 'reads')":            `1:37: call.effect is never "reads"; did you mean "read"?`,
+		"call.flags.exists(f, call.paths.exists(f, f == 'x') || f == 'y')": `1:61: an element of call.flags is never "y"; it is one of bidi, ` +
+			`control, zero_width`,
+		"call.tainted ? call.effect == 'a1' : call.reaches == 'b1'": `1:31: call.effect is never "a1"; it is one of read, create, modify, ` +
+			`irreversible, costs_money` + "\n" +
 			`permissions[0].when: 1:54: call.reaches is never "b1"; it is one of self, others`,
 	} {
 		t.Run(when, func(t *testing.T) {
@@ -58,14 +78,15 @@ func TestComparisonsThatNeverHold(t *testing.T) {
 // mistake. The message names its place in the condition.
 func TestArgumentsOfAnotherType(t *testing.T) {
 	for when, want := range map[string]string{
-		"args.to == 5":                        "1:12: args.to is never a number; its schema says string",
-		"args.to != true":                     "1:12: args.to is never a boolean; its schema says string",
-		"5.5 == args['to']":                   "1:1: args.to is never a number; its schema says string",
-		"has(args.n) && args.n == '5'":        "1:26: args.n is never a string; its schema says number",
-		"args.to in ['a', 5]":                 "1:18: args.to is never a number; its schema says string",
-		"args.list == 'a' || args.opt == 'a'": "1:14: args.list is never a string; its schema says array\npermissions[0].when: 1:33: args.opt is never a string; its schema says object",
-		"call.tainted &&\n  args.to == 5":     "2:14: args.to is never a number; its schema says string",
-		"args.list.exists(x, args.to == 5)":   "1:32: args.to is never a number; its schema says string",
+		"args.to == 5":                 "1:12: args.to is never a number; its schema says string",
+		"args.to != true":              "1:12: args.to is never a boolean; its schema says string",
+		"5.5 == args['to']":            "1:1: args.to is never a number; its schema says string",
+		"has(args.n) && args.n == '5'": "1:26: args.n is never a string; its schema says number",
+		"args.to in ['a', 5]":          "1:18: args.to is never a number; its schema says string",
+		"args.list == 'a' || args.opt == 'a'": "1:14: args.list is never a string; its schema says array\npermissions[0].when: 1:33: args.opt " +
+			"is never a string; its schema says object",
+		"call.tainted &&\n  args.to == 5":   "2:14: args.to is never a number; its schema says string",
+		"args.list.exists(x, args.to == 5)": "1:32: args.to is never a number; its schema says string",
 	} {
 		_, err := permission.New(permission.Options{Registry: registry(t),
 			Rules: []permission.Rule{{Skill: "email.send", Then: permission.Ask, When: when}}})
@@ -81,7 +102,8 @@ func TestArgumentsOfAnotherType(t *testing.T) {
 	} {
 		rule.Then = permission.Ask
 		mixed := skills.Spec{Name: "mixed.type", Effect: skills.Read,
-			Parameters: []byte(`{"type":"object","properties":{"a":{},"b":{"type":["string","integer"]},"c":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`)}
+			Parameters: []byte(`{"type":"object","properties":{"a":{},"b":{"type":["string","integer"]},"c":{"anyOf":[{"type":"string"},` +
+				`{"type":"integer"}]}}}`)}
 		_, err := permission.New(permission.Options{Registry: registry(t, mixed), Rules: []permission.Rule{rule}})
 		require.NoError(t, err, rule.When)
 	}

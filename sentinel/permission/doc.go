@@ -12,6 +12,8 @@
 //		},
 //	})
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // The gate evaluates and lists every rule that fits; the most restrictive one decides.
 // So a further rule never raises an outcome while the default is allow. An allow rule
 // matters only where the default is deny. A rule whose condition can't be evaluated

@@ -23,7 +23,8 @@ func registry(t testing.TB, more ...skills.Spec) *skills.Registry {
 		{Name: "email.send", Effect: skills.Irreversible, Reaches: skills.Others, Parameters: json.RawMessage(sendSchema)},
 		{Name: "email.read", Effect: skills.Read, Parameters: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"}}}`)},
 		{Name: "files.write", Effect: skills.Modify, Parameters: json.RawMessage(
-			`{"type":"object","properties":{"path":{"type":"string","x-path":true},"url":{"type":"string","x-url":true},"command":{"type":"string","x-shell":true},"to":{"type":"string","x-target":true}}}`)},
+			`{"type":"object","properties":{"path":{"type":"string","x-path":true},"url":{"type":"string","x-url":true},` +
+				`"command":{"type":"string","x-shell":true},"to":{"type":"string","x-target":true}}}`)},
 		{Name: "open.any", Effect: skills.Modify, Parameters: json.RawMessage(`{"type":"object","additionalProperties":true}`)},
 	}, more...)
 	var list []*skills.Skill

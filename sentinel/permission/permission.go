@@ -213,8 +213,8 @@ func (g *Gate) applySwitches(t *tally, c sentinel.Call) {
 	}
 }
 
-// applyRules evaluates all rules, also once the answer is known: a reviewer must
-// see every one that fits.
+// applyRules evaluates all rules, also once the answer is known: the review and
+// a person must see every one that fits.
 func (g *Gate) applyRules(ctx context.Context, t *tally, c sentinel.Call) {
 	rules, ok := g.byName[c.Skill().Name()]
 	if !ok {

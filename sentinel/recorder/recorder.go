@@ -13,7 +13,8 @@
 // What not to do: don't write a part by itself. A decision without its spent warrant
 // could run twice, and a decision without its values could never be resumed.
 //
-// The package isn't stable: programs reach it through orchestrator/assembly.
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through orchestrator/assembly.
 package recorder
 
 import (

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/internal/backoff"
 )
 
 // Purse is what the review may spend on models. Without one there is no bound.
@@ -45,12 +46,9 @@ type Room struct {
 	RetryAfter time.Duration
 }
 
-// How long a request waits for others to tell what they came to, before it looks
-// again: at first, and at most.
-const (
-	holdPause    = 10 * time.Millisecond
-	holdPauseMax = 320 * time.Millisecond
-)
+// roomPauses are how long a request waits for others to tell what they came to, before it
+// looks again.
+var roomPauses = backoff.Pauses{First: 10 * time.Millisecond, Longest: 320 * time.Millisecond}
 
 // holdBudget takes room for a request. What others may leave is waited for until by.
 func (m *model) holdBudget(ctx context.Context, r llm.Request, q *inquiry, by time.Time) (Spending, error) {
@@ -59,7 +57,8 @@ func (m *model) holdBudget(ctx context.Context, r llm.Request, q *inquiry, by ti
 	}
 	in, out := promptTokens(&r, worstBytes), int64(r.MaxTokens)
 	s := Spending{ID: rand.Text(), User: q.user, Conversation: q.conversation, Calls: 1, Tokens: in + out, Cost: m.terms.Price.costOf(in, out)}
-	for pause := holdPause; ; pause = min(2*pause, holdPauseMax) {
+	for n := 0; ; n++ {
+		pause := roomPauses.Pause(n)
 		room, err := m.purse.Hold(ctx, s)
 		switch {
 		case err != nil && callerGaveUp(ctx) != nil:
@@ -74,7 +73,7 @@ func (m *model) holdBudget(ctx context.Context, r llm.Request, q *inquiry, by ti
 			m.alarm.ringSpent(ctx, room.Budget, q)
 			return s, &fault{kind: Budget, model: m.name, retry: room.RetryAfter, budget: room.Budget}
 		}
-		if !sleepFor(ctx, pause) {
+		if !backoff.Wait(ctx, pause) {
 			return s, errCanceled
 		}
 	}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/vedette-dev/vedette/internal/backoff"
 )
 
 const (
@@ -61,7 +62,7 @@ func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {
 		if len(pending) > 0 {
 			wait = min(wait, spreadInterval(canaryAgain))
 		}
-		if !sleepFor(ctx, wait) {
+		if !backoff.Wait(ctx, wait) {
 			return nil
 		}
 	}
@@ -116,7 +117,7 @@ func (g *Gate) listDueForDoubts(names []string) []string {
 
 // spreadInterval keeps processes that were started together from asking together.
 func spreadInterval(d time.Duration) time.Duration {
-	return d - d/10 + rand.N(d/5+1) //nolint:gosec // spreads load, guards nothing
+	return backoff.Spread{Least: 90, Most: 110}.Draw(d)
 }
 
 // AskCanaries asks each model by itself about calls whose verdict is known, and

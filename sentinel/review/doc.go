@@ -5,6 +5,8 @@
 //	chain, err := roster.ForRole("sentinel")
 //	gate, err := review.New(review.Options{Models: chain})
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // The question. The system message is a versioned text of this package, or an
 // operator's own (Options.Prompt, whose version is custom- and a part of its
 // SHA-256), and after it how to answer; it is the same for every call. The user

@@ -166,7 +166,7 @@ func checkFailure(t *testing.T, v sentinel.Verdict, f failing, unavailable, unju
 func TestTableIsConfiguration(t *testing.T) {
 	down := play(t, "rules: [{reply: {status: 500}}]").BaseURL()
 	odd := play(t, "rules: [{reply: {refusal: no}}]").BaseURL()
-	column := review.Table{"read": sentinel.Deny, "create": sentinel.Defer, "modify": sentinel.Allow, "costs_money": sentinel.Allow,
+	column := sentinel.OutageTable{"read": sentinel.Deny, "create": sentinel.Defer, "modify": sentinel.Allow, "costs_money": sentinel.Allow,
 		"outward": sentinel.Defer}
 	for _, tc := range []struct {
 		skill, row string
@@ -201,7 +201,7 @@ func TestTableIsConfiguration(t *testing.T) {
 // A call that is deferred is told how long the server asked to wait.
 func TestDeferTakesTheServersWait(t *testing.T) {
 	url := play(t, `rules: [{reply: {status: 429, headers: {Retry-After: "7"}}}]`).BaseURL()
-	g := gate(t, review.Options{Unavailable: review.Table{"modify": sentinel.Defer}}, url, closedPort(t))
+	g := gate(t, review.Options{Unavailable: sentinel.OutageTable{"modify": sentinel.Defer}}, url, closedPort(t))
 	v := check(t, g, call(t, proposal{skill: "self.modify"}))
 	require.Equal(t, sentinel.Defer, v.Outcome)
 	require.Equal(t, 7*time.Second, v.RetryAfter)
@@ -241,7 +241,7 @@ func TestChainTakesTheStrictestCell(t *testing.T) {
 		require.Equal(t, "refusal", v.Meta["failure"])
 		require.False(t, v.Degraded)
 
-		strict := review.Options{Unavailable: review.Table{"read": sentinel.Deny}}
+		strict := review.Options{Unavailable: sentinel.OutageTable{"read": sentinel.Deny}}
 		v = check(t, gate(t, strict, urls...), read)
 		require.Equal(t, sentinel.Deny, v.Outcome)
 		require.Equal(t, review.CodeUnavailable, v.Code)

@@ -178,7 +178,7 @@ func (g *Gate) unjudgedVerdict(c sentinel.Call, faults []*fault) sentinel.Verdic
 	var row string
 	var retry time.Duration
 	for _, f := range faults {
-		o, r := g.tableFor(f.kind).cellFor(c.Effect(), c.Outward())
+		o, r := g.tableFor(f.kind).OutcomeFor(c)
 		if worst == nil || o < outcome || o == outcome && worst.kind.Unavailable() && !f.kind.Unavailable() {
 			worst, outcome, row = f, o, r
 		}
@@ -210,7 +210,7 @@ func (g *Gate) unjudgedVerdict(c sentinel.Call, faults []*fault) sentinel.Verdic
 	return v
 }
 
-func (g *Gate) tableFor(f Failure) Table {
+func (g *Gate) tableFor(f Failure) sentinel.OutageTable {
 	if f.Unavailable() {
 		return g.o.Unavailable
 	}
@@ -355,7 +355,7 @@ func (g *Gate) leaveToRules(c sentinel.Call, faults []*fault) (sentinel.Verdict,
 	switch {
 	case len(faults) == 0 || slices.ContainsFunc(faults, other):
 		return sentinel.Verdict{}, false
-	case !slices.Contains(g.o.RulesFor, string(c.Effect())), c.Outward() && !slices.Contains(g.o.RulesFor, Outward):
+	case !slices.Contains(g.o.RulesFor, string(c.Effect())), c.Outward() && !slices.Contains(g.o.RulesFor, sentinel.OutwardRow):
 		return sentinel.Verdict{}, false
 	}
 	return sentinel.Verdict{

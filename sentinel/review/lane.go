@@ -3,11 +3,12 @@ package review
 import (
 	"context"
 	"maps"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/vedette-dev/vedette/internal/backoff"
 )
 
 // lane is the way to one model. It bounds requests at a time and a minute, and holds
@@ -35,6 +36,9 @@ const maxHolds = 4096
 // longestPause is the longest pause on a server's wish that a request waits for. With a longer
 // one the next model's turn comes at once.
 const longestPause = 2 * time.Second
+
+// returnSpread is what requests that wait for the same pause add to it: up to a quarter.
+var returnSpread = backoff.Spread{Least: 100, Most: 125}
 
 func newLane(concurrency int, perMinute int) *lane {
 	l := &lane{places: newPlaces(concurrency), pace: newPlaces(1)}
@@ -78,8 +82,8 @@ func (l *lane) waitOutPause(ctx context.Context, user string, by time.Time) erro
 	if wait > min(longestPause, time.Until(by)) {
 		return &fault{kind: kind, retry: wait}
 	}
-	wait += min(rand.N(wait/4+1), max(time.Until(by)-wait, 0)) //nolint:gosec // spreads load, guards nothing
-	if !sleepFor(ctx, wait) {
+	wait = min(returnSpread.Draw(wait), max(time.Until(by), wait))
+	if !backoff.Wait(ctx, wait) {
 		return errCanceled
 	}
 	return nil
@@ -107,7 +111,7 @@ func (l *lane) awaitRate(ctx context.Context, user string, by time.Time) error {
 		r.CancelAt(now)
 		return &fault{kind: Busy, retry: wait}
 	}
-	if !sleepFor(ctx, wait) {
+	if !backoff.Wait(ctx, wait) {
 		r.Cancel()
 		return errCanceled
 	}
@@ -150,20 +154,5 @@ func (l *lane) pauseAfter(user string, f *fault) {
 			l.own = map[string]hold{}
 		}
 		l.own[user] = next
-	}
-}
-
-// sleepFor waits, and reports whether it was for the whole time.
-func sleepFor(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

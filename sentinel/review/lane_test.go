@@ -49,7 +49,7 @@ func TestBusy(t *testing.T) {
 		w := newWorld(t)
 		s := w.serve("fast", saying(approves))
 		w.serve("primary", saying(rejects))
-		o := review.Options{Terms: perMinute("fast", 1), Unjudgeable: review.Table{"read": sentinel.Defer}}
+		o := review.Options{Terms: perMinute("fast", 1), Unjudgeable: sentinel.OutageTable{"read": sentinel.Defer}}
 		g := w.gate(o, "fast")
 		require.Equal(t, sentinel.Allow, check(t, g, c).Outcome)
 		began := time.Now()
@@ -142,7 +142,7 @@ func TestRetryAfterHoldsForAll(t *testing.T) {
 			w := newWorld(t)
 			s := w.serve("fast", first(1, status(code, "Retry-After", "20"), saying(approves)))
 			w.serve("primary", saying(rejects))
-			o := review.Options{Retries: 5, Unavailable: review.Table{"modify": sentinel.Defer}}
+			o := review.Options{Retries: 5, Unavailable: sentinel.OutageTable{"modify": sentinel.Defer}}
 			g := w.gate(o, "fast")
 			require.Equal(t, "1", check(t, g, read).Meta["attempts"], "too long to be waited for")
 			time.Sleep(5 * time.Second)

@@ -174,7 +174,7 @@ func (later) Hold(context.Context, review.Spending) (review.Room, error) {
 
 // When there is room again is told to whom a call is put off.
 func TestSpentBudgetTellsWhenThereIsRoom(t *testing.T) {
-	o := review.Options{Purse: later{}, Unjudgeable: review.Table{"read": sentinel.Defer}}
+	o := review.Options{Purse: later{}, Unjudgeable: sentinel.OutageTable{"read": sentinel.Defer}}
 	v := check(t, gate(t, o, "http://127.0.0.1:1/v1"), call(t, proposal{skill: "self.read"}))
 	require.Equal(t, sentinel.Defer, v.Outcome)
 	require.Equal(t, "budget", v.Meta["failure"])

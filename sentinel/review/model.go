@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/internal/backoff"
 )
 
 // model is one member of the chain with its breaker.
@@ -203,20 +203,18 @@ func (m *model) sendWithRetries(ctx context.Context, r llm.Request, q *inquiry, 
 			return a, err
 		}
 		stands = graverFault(stands, f)
-		wait := min(firstPause<<(n-1), pauseCap)
-		wait = wait/2 + rand.N(wait) //nolint:gosec // spreads load, guards nothing
-		if n > m.retries || !f.mayRepeat() || f.retry > longestPause || !t.leavesTimeFor(max(wait, f.retry)) || !sleepFor(ctx, wait) {
+		wait := resendPauses.Pause(n - 1)
+		if n > m.retries || !f.mayRepeat() || f.retry > longestPause || !t.leavesTimeFor(max(wait, f.retry)) || !backoff.Wait(ctx, wait) {
 			return answer{}, stands
 		}
 	}
 }
 
-// The pauses before a request is sent again: doubled each time, and spread by
-// half to either side.
-const (
-	firstPause = 100 * time.Millisecond
-	pauseCap   = 2 * time.Second
-)
+// resendPauses are the pauses before a request is sent again, spread by half to either
+// side.
+var resendPauses = backoff.Pauses{
+	First: 100 * time.Millisecond, Longest: 2 * time.Second, Spread: backoff.Spread{Least: 50, Most: 150},
+}
 
 // sendOneRequest sends one request once its turn has come. The error is a *fault or
 // errCanceled.

@@ -117,7 +117,7 @@ func TestFaultDrill(t *testing.T) {
 	}
 	o := review.Options{Timeout: 5 * time.Second, Retries: 1, Breaker: review.Breaker{Failures: 5, Window: 20 * time.Second,
 		OpenFor: 10 * time.Second},
-		Unavailable: review.Table{"irreversible": sentinel.Deny}, Unjudgeable: review.Table{"create": sentinel.Defer}}
+		Unavailable: sentinel.OutageTable{"irreversible": sentinel.Deny}, Unjudgeable: sentinel.OutageTable{"create": sentinel.Defer}}
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		began := time.Now()

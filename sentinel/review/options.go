@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,13 +25,6 @@ const (
 	// Off asks no model: the gate is skipped.
 	Off Mode = "off"
 )
-
-// Outward is the row of a Table for calls that reach others.
-const Outward = "outward"
-
-// Table says what follows when there is no judgement: for each effect, and for
-// Outward. A row that is missing takes its default.
-type Table map[string]sentinel.Outcome
 
 // Defaults that a zero field stands for.
 const (
@@ -81,9 +73,9 @@ type Options struct {
 	// most: skill, effect, trust, outcome and size, no contents.
 	Trace int
 	// Unavailable and Unjudgeable are the two columns of outcomes without a
-	// judgement; nil takes the defaults, see DefaultUnavailable.
-	Unavailable Table
-	Unjudgeable Table
+	// judgement. A row that is missing takes its default, see DefaultUnavailable.
+	Unavailable sentinel.OutageTable
+	Unjudgeable sentinel.OutageTable
 	// Timeout bounds one review, all its models, waits and retries together.
 	// Each model's turn has an equal share of what is left, so that one that
 	// hangs leaves the next its time; the model's own timeout bounds each
@@ -109,7 +101,7 @@ type Options struct {
 	// Purse bounds what is spent; nil is no bound.
 	Purse Purse
 	// RulesFor are the calls that the rules decide alone while the day's budget of all users is
-	// spent: effects, and Outward. An outward call needs both its effect and Outward here. Who
+	// spent: effects, and sentinel.OutwardRow. An outward call needs both its effect and that here. Who
 	// can spend the budget switches the review off for them: nil, the default, is for none.
 	RulesFor []string
 	// Observer is told of requests, verdicts and breakers; nil observes nothing.
@@ -133,7 +125,7 @@ type Options struct {
 // DefaultUnavailable returns the outcomes while no model can be reached: reads
 // and inward creations go ahead, marked as degraded; a person is asked about
 // the rest.
-func DefaultUnavailable() Table {
+func DefaultUnavailable() sentinel.OutageTable {
 	t := DefaultUnjudgeable()
 	t[string(skills.Read)], t[string(skills.Create)] = sentinel.Allow, sentinel.Allow
 	return t
@@ -141,42 +133,18 @@ func DefaultUnavailable() Table {
 
 // DefaultUnjudgeable returns the outcomes for calls that can't be judged: a
 // person is asked about each.
-func DefaultUnjudgeable() Table {
-	t := Table{}
-	for _, row := range tableRows() {
+func DefaultUnjudgeable() sentinel.OutageTable {
+	t := sentinel.OutageTable{}
+	for _, row := range sentinel.OutageRows() {
 		t[row] = sentinel.Ask
 	}
 	return t
 }
 
-func tableRows() []string {
-	var out []string
-	for _, e := range skills.Effects() {
-		out = append(out, string(e))
-	}
-	return append(out, Outward)
-}
-
-// withDefaults fills a table's missing rows.
-func (t Table) withDefaults(def Table) Table {
-	maps.Copy(def, t)
-	return def
-}
-
-// cellFor returns the outcome for an effect, and the row that it is from. An
-// effect that is not in the table denies.
-func (t Table) cellFor(effect skills.Effect, outward bool) (sentinel.Outcome, string) {
-	o, row := t[string(effect)], string(effect)
-	if outward && t[Outward] < o {
-		return t[Outward], Outward
-	}
-	return o, row
-}
-
 // checkAndComplete checks the options, fills in defaults and returns every fault at once.
 func (o Options) checkAndComplete() (Options, error) {
 	errs := []error{
-		o.Unavailable.checkTable("sentinel.unavailable"), o.Unjudgeable.checkTable("sentinel.unjudgeable"),
+		o.Unavailable.Check("sentinel.unavailable"), o.Unjudgeable.Check("sentinel.unjudgeable"),
 		o.checkChain(), o.Breaker.checkBreaker(), checkNotNegative("sentinel.timeout", o.Timeout),
 		checkNotNegative("sentinel.cache_ttl", o.CacheTTL),
 		o.Modes.checkModes(), o.checkQuestion(), o.Doubts.checkDoubts(),
@@ -195,8 +163,8 @@ func (o Options) checkAndComplete() (Options, error) {
 	case o.RejectBelow < 0:
 		o.RejectBelow = 0
 	}
-	o.Unavailable = o.Unavailable.withDefaults(DefaultUnavailable())
-	o.Unjudgeable = o.Unjudgeable.withDefaults(DefaultUnjudgeable())
+	o.Unavailable = o.Unavailable.WithDefaults(DefaultUnavailable())
+	o.Unjudgeable = o.Unjudgeable.WithDefaults(DefaultUnjudgeable())
 	o.Timeout = orDefault(o.Timeout, DefaultTimeout)
 	o.Breaker.Failures = orDefault(o.Breaker.Failures, DefaultFailures)
 	o.Breaker.Window = orDefault(o.Breaker.Window, DefaultWindow)
@@ -221,18 +189,6 @@ func orDefault[T int | time.Duration](v, def T) T {
 		return def
 	}
 	return v
-}
-
-func (t Table) checkTable(path string) error {
-	var errs []error
-	for _, row := range slices.Sorted(maps.Keys(t)) {
-		if !slices.Contains(tableRows(), row) {
-			errs = append(errs, &skills.PathError{Path: path + "." + row, Msg: "is no effect; use " + strings.Join(tableRows(), ", ")})
-		} else if t[row] > sentinel.Allow {
-			errs = append(errs, &skills.PathError{Path: path + "." + row, Msg: "is no outcome; use allow, ask, defer or deny"})
-		}
-	}
-	return errors.Join(errs...)
 }
 
 func (o Options) checkChain() error {
@@ -295,9 +251,9 @@ func (o Options) checkPace() error {
 func (o Options) checkRulesFor() error {
 	var errs []error
 	for i, row := range o.RulesFor {
-		if !slices.Contains(tableRows(), row) {
+		if !slices.Contains(sentinel.OutageRows(), row) {
 			errs = append(errs, &skills.PathError{
-				Path: fmt.Sprintf("sentinel.budget.rules_for[%d]", i), Msg: "is no effect; use " + strings.Join(tableRows(), ", "),
+				Path: fmt.Sprintf("sentinel.budget.rules_for[%d]", i), Msg: "is no effect; use " + strings.Join(sentinel.OutageRows(), ", "),
 			})
 		}
 	}

@@ -34,7 +34,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	m := client(t, llm.Config{BaseURL: "http://127.0.0.1:1/v1"})
 	_, err := review.New(review.Options{
 		Models: []*llm.Client{m, nil, m}, Mode: "warn", Timeout: -1,
-		Unavailable: review.Table{"modify": 9, "write": sentinel.Ask}, Unjudgeable: review.Table{"Read": sentinel.Ask},
+		Unavailable: sentinel.OutageTable{"modify": 9, "write": sentinel.Ask}, Unjudgeable: sentinel.OutageTable{"Read": sentinel.Ask},
 		Breaker: review.Breaker{Failures: -1, Window: -1, OpenFor: -1},
 	})
 	require.ElementsMatch(t, []string{

@@ -16,19 +16,19 @@ import (
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
-// verdictCache is a recorder and a limiter that keeps records and lets all pass.
-type verdictCache struct{ records []sentinel.Record }
+// memoryRecorder is a recorder and a limiter that keeps records and lets all pass.
+type memoryRecorder struct{ records []sentinel.Record }
 
-func (k *verdictCache) Record(_ context.Context, r sentinel.Record) error {
+func (k *memoryRecorder) Record(_ context.Context, r sentinel.Record) error {
 	k.records = append(k.records, r)
 	return nil
 }
 
-func (*verdictCache) Reserve(context.Context, sentinel.Slot) (sentinel.Verdict, error) {
+func (*memoryRecorder) Reserve(context.Context, sentinel.Slot) (sentinel.Verdict, error) {
 	return sentinel.Pass(), nil
 }
-func (*verdictCache) Report(context.Context, string, string, bool) {}
-func (*verdictCache) Release(context.Context, string, string)      {}
+func (*memoryRecorder) Report(context.Context, string, string, bool) {}
+func (*memoryRecorder) Release(context.Context, string, string)      {}
 
 // A decision's record names prompt, model, weaker way and score of the answer, and holds no
 // words of the model: its reason is among the sealed values, its reasoning is nowhere.
@@ -49,7 +49,7 @@ func TestRecordHoldsMarksAndNoWords(t *testing.T) {
 	}
 	sign, _, err := warrant.NewPair(warrant.Options{})
 	require.NoError(t, err)
-	k := &verdictCache{}
+	k := &memoryRecorder{}
 	p, err := sentinel.New(sentinel.Options{Registry: registry(t), Gates: gates, Env: touch.Env{NoFS: true}, Recorder: k, Limiter: k,
 		Issuer: sign, DigestKey: [32]byte{1}})
 	require.NoError(t, err)

@@ -115,7 +115,7 @@ func TestAdviceAndWay(t *testing.T) {
 	down := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { w.WriteHeader(http.StatusInternalServerError) })
 	for outcome, advised := range map[sentinel.Outcome]bool{sentinel.Allow: false, sentinel.Ask: false, sentinel.Defer: true,
 		sentinel.Deny: true} {
-		o := review.Options{Unavailable: review.Table{"read": outcome}}
+		o := review.Options{Unavailable: sentinel.OutageTable{"read": outcome}}
 		v := check(t, gate(t, o, down.URL), call(t, proposal{skill: "self.read"}))
 		require.Equal(t, outcome, v.Outcome)
 		require.Equal(t, advised, v.WhatYouCanDo != "", outcome)
@@ -179,7 +179,7 @@ func TestReasonNamesTheCell(t *testing.T) {
 		row             string
 	}{{sentinel.Ask, sentinel.Ask, "modify"}, {sentinel.Ask, sentinel.Deny, "outward"}, {sentinel.Deny, sentinel.Ask, "modify"},
 		{sentinel.Deny, sentinel.Deny, "modify"}} {
-		o := review.Options{Unavailable: review.Table{"modify": tc.effect, review.Outward: tc.outward}}
+		o := review.Options{Unavailable: sentinel.OutageTable{"modify": tc.effect, sentinel.OutwardRow: tc.outward}}
 		v := check(t, gate(t, o, down.URL), call(t, proposal{skill: "others.modify"}))
 		require.Contains(t, v.Reason, "sentinel.unavailable."+tc.row+" is "+min(tc.effect, tc.outward).String())
 	}
@@ -221,7 +221,7 @@ func TestFaultsSayWhatIsWrong(t *testing.T) {
 	m := client(t, llm.Config{BaseURL: "http://127.0.0.1:1/v1"})
 	for _, o := range []review.Options{
 		{Models: []*llm.Client{m, nil, m}, Mode: "warn", Timeout: -1, RejectBelow: 101, Trace: -1},
-		{Unavailable: review.Table{"modify": 9, "write": sentinel.Ask}, Breaker: review.Breaker{Failures: -1, Window: -1, OpenFor: -1}},
+		{Unavailable: sentinel.OutageTable{"modify": 9, "write": sentinel.Ask}, Breaker: review.Breaker{Failures: -1, Window: -1, OpenFor: -1}},
 		{Models: []*llm.Client{m}, Modes: review.Modes{Effect: map[skills.Effect]review.Mode{"write": review.Off, skills.Read: "of"},
 			Skill: map[string]review.Mode{"a.b": "x"}}},
 		{Models: []*llm.Client{m}, Escalate: review.Escalate{To: []*llm.Client{nil, m}, Rejected: []skills.Effect{"write"}}},

@@ -4,6 +4,8 @@
 //	gate := schema.New()
 //	v, err := gate.Check(ctx, call) // schema.invalid where an argument does not fit
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // A call of an unknown skill has no schema: the gate answers Skipped, and the
 // scope gate denies it. Everything that is wrong is reported at once, so that
 // a model can repair its call in one try.

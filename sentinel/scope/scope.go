@@ -3,6 +3,8 @@
 //
 //	gate, err := scope.New(scope.Options{Registry: reg})
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // It denies a skill that is not registered, an empty grant, a grant past its
 // deadline and a skill outside the grant. In calls of agent.dispatch and
 // agent.extend it reads the list in the argument "skills" too: nothing on it

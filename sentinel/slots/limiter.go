@@ -11,7 +11,8 @@
 // What not to do: don't turn an error into a pass here. The checkpoint knows what an
 // unreachable store means for each effect (sentinel.ErrLimitsAway), and denies the rest.
 //
-// The package isn't stable: programs reach it through orchestrator/assembly.
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through orchestrator/assembly.
 package slots
 
 import (

@@ -1,6 +1,8 @@
 // Package store is one database and one writer. Everything that must be durable
 // before a skill may run goes through [Store.Submit].
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // # How to use it
 //
 //	st, err := store.Open(ctx, store.Options{Path: "vedette.db"})

@@ -3,6 +3,7 @@ package touch
 import (
 	"strings"
 
+	"github.com/vedette-dev/vedette/sentinel/touch/bash"
 	"github.com/vedette-dev/vedette/sentinel/touch/host"
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
@@ -10,6 +11,15 @@ import (
 // Env is what paths are resolved against. The zero value resolves relative
 // paths against "/" and knows no home folder but the usual places.
 type Env = path.Env
+
+// Extent says how much of a path is touched: see package bash.
+type Extent = bash.Extent
+
+// Exposure says who gets to see what a file holds: see package bash.
+type Exposure = bash.Exposure
+
+// Spelling says how a path is spelt: see package bash.
+type Spelling = bash.Spelling
 
 // Zone says where a host is, as far as its name tells.
 type Zone = host.Zone
@@ -48,10 +58,10 @@ func PlainMailbox(s string) bool { return host.PlainMailbox(s) }
 // Routed reports whether a text is an address that is no PlainMailbox.
 func Routed(s string) bool { return host.Routed(s) }
 
-func letter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
+func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func hasDigitsAlone(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-func hasFold(s, prefix string) bool {
+func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }

@@ -23,7 +23,7 @@ const (
 )
 
 // names are the marks of arguments that name something and hold no text.
-const names = skills.Target | skills.Path | skills.URL
+const nameMarks = skills.Target | skills.Path | skills.URL
 
 // maxInject is how much of a value is looked at: a name, an id or a path that
 // someone splices into a command line is shorter.
@@ -47,19 +47,19 @@ var (
 	words = regexp.MustCompile(`^[$\w.:/@%+,~=\\#?*\[\]-]*['")}\]]*\s*$`)
 )
 
-// inject looks for a piece of a command line in an argument that holds none.
+// addInjected looks for a piece of a command line in an argument that holds none.
 // Text for people is left alone: what stands before the first separator must
 // be one word, as a host, an id or a path is.
-func (c *collector) inject(text string, a skills.Arg) {
+func (c *collector) addInjected(text string, a skills.Arg) {
 	if len(text) > maxInject || !strings.ContainsAny(text, " ;|&$`<>({\n%\\") {
 		return
 	}
-	if !strings.ContainsAny(text, ";|&$`<({\n%\\") && (a.Marks&names == 0 || !wholeCommand(text)) {
+	if !strings.ContainsAny(text, ";|&$`<({\n%\\") && (a.Marks&nameMarks == 0 || !isWholeCommand(text)) {
 		return // a blank alone separates nothing
 	}
 	code := ""
-	for _, t := range injectForms(text) {
-		switch found := injected(t, a); {
+	for _, t := range listInjectionForms(text) {
+		switch found := findInjectedCode(t, a); {
 		case found == ShellCommand:
 			code = found
 		case code == "":
@@ -71,8 +71,8 @@ func (c *collector) inject(text string, a skills.Arg) {
 	}
 }
 
-// injectForms returns text as it is and with its escapes undone.
-func injectForms(text string) []string {
+// listInjectionForms returns text as it is and with its escapes undone.
+func listInjectionForms(text string) []string {
 	out := []string{text}
 	d := text
 	for range 2 {
@@ -87,21 +87,21 @@ func injectForms(text string) []string {
 	return out
 }
 
-func injected(text string, a skills.Arg) string {
+func findInjectedCode(text string, a skills.Arg) string {
 	brace := strings.IndexByte(text, '{') >= 0
 	if brace && functionBody.MatchString(text) || (brace || strings.IndexByte(text, '<') >= 0) && templates.MatchString(text) ||
 		strings.Contains(text, "IFS") && blanks.MatchString(text) {
 		return ShellCommand
 	}
-	name := a.Marks&names != 0
-	if brace && expressions.MatchString(text) || name && wholeCommand(text) {
+	name := a.Marks&nameMarks != 0
+	if brace && expressions.MatchString(text) || name && isWholeCommand(text) {
 		return ShellSeparator
 	}
 	i := strings.IndexAny(text, ";|&`\n")
 	if j := strings.Index(text, "$("); j >= 0 && (i < 0 || j < i) {
 		i = j
 	}
-	if m := callOf(text); m != nil && (i < 0 || m[0] < i) && words.MatchString(text[:m[0]]) {
+	if m := findRunningCall(text); m != nil && (i < 0 || m[0] < i) && words.MatchString(text[:m[0]]) {
 		return ShellCommand
 	}
 	switch {
@@ -112,31 +112,31 @@ func injected(text string, a skills.Arg) string {
 		// A name may become a command's operand, so it gets no exemption for
 		// prose: "8.8.8.8 -c 1; rm -rf /". A blank before code marks is none
 		// either; English words still count as such.
-		return separated(strings.TrimRight(text[:i], " "), text[i:], false)
+		return judgeSeparated(strings.TrimRight(text[:i], " "), text[i:], false)
 	default:
 		return ""
 	}
-	if callOf(text[i:]) != nil {
+	if findRunningCall(text[i:]) != nil {
 		return ShellCommand
 	}
-	return separated(text[:i], text[i:], name)
+	return judgeSeparated(text[:i], text[i:], name)
 }
 
-// callOf finds a call that runs a command line.
-func callOf(text string) []int {
+// findRunningCall finds a call that runs a command line.
+func findRunningCall(text string) []int {
 	if strings.IndexByte(text, '(') < 0 {
 		return nil
 	}
 	return calls.FindStringIndex(text)
 }
 
-// separated judges what follows the first separator. word says that the
+// judgeSeparated judges what follows the first separator. word says that the
 // argument names something and holds no text.
-func separated(head, tail string, word bool) string {
+func judgeSeparated(head, tail string, word bool) string {
 	if tail[0] == '`' && strings.HasSuffix(head, " ") && !strings.ContainsAny(head, "./@") {
 		return "" // a word of a sentence, and the next one in code marks
 	}
-	if strings.HasPrefix(tail, "& ") && strings.TrimSpace(head) != "" && !hostLike(head) {
+	if strings.HasPrefix(tail, "& ") && strings.TrimSpace(head) != "" && !looksLikeHost(head) {
 		word = false // "Salt & more"
 	}
 	inURL := strings.Contains(head, "://")
@@ -148,7 +148,7 @@ func separated(head, tail string, word bool) string {
 		if inURL && !subst && sep != '|' && !strings.ContainsAny(rest, " \t") {
 			rest = "" // "?a=b&id=c" and ";jsessionid=" belong to the URL
 		}
-		switch commandAt(rest, word || subst, sep) {
+		switch judgeCommandAt(rest, word || subst, sep) {
 		case ShellCommand:
 			return ShellCommand
 		case ShellSeparator:
@@ -163,31 +163,31 @@ func separated(head, tail string, word bool) string {
 		}
 		tail = rest[i:]
 	}
-	if best == "" && word && hostLike(head) && strings.IndexByte(";|`$\n", tail[0]) >= 0 && !strings.ContainsAny(tail, "@.") {
+	if best == "" && word && looksLikeHost(head) && strings.IndexByte(";|`$\n", tail[0]) >= 0 && !strings.ContainsAny(tail, "@.") {
 		return ShellSeparator // no host has one
 	}
 	return best
 }
 
-// wholeCommand reports whether a name is a command line instead: a program and
+// isWholeCommand reports whether a name is a command line instead: a program and
 // what no name has behind it.
-func wholeCommand(text string) bool {
+func isWholeCommand(text string) bool {
 	first, rest, ok := strings.Cut(strings.TrimSpace(text), " ")
-	if !ok || !runnable(first) {
+	if !ok || !isRunnable(first) {
 		return false
 	}
 	next, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
-	return next != "" && (strings.IndexByte("/~", next[0]) >= 0 || len(next) > 1 && next[0] == '-' && letter(next[1]))
+	return next != "" && (strings.IndexByte("/~", next[0]) >= 0 || len(next) > 1 && next[0] == '-' && isLetter(next[1]))
 }
 
-func hostLike(h string) bool {
+func looksLikeHost(h string) bool {
 	h = strings.Trim(h, `'") `)
 	return strings.Contains(h, ".") && !strings.ContainsAny(h, "/@\\ ")
 }
 
-// commandAt reports whether text starts with a command. Where the argument is
+// judgeCommandAt reports whether text starts with a command. Where the argument is
 // no name, an English word counts only with what no sentence has behind it.
-func commandAt(text string, word bool, sep byte) string {
+func judgeCommandAt(text string, word bool, sep byte) string {
 	end := strings.IndexAny(text, " \t\r\n;|&`$<>()\"'{,")
 	first, after := text, ""
 	if end >= 0 {
@@ -196,19 +196,19 @@ func commandAt(text string, word bool, sep byte) string {
 	if first == "" || first != strings.ToLower(first) && !strings.HasPrefix(first, "/") {
 		return ""
 	}
-	if !runnable(first) {
+	if !isRunnable(first) {
 		return ""
 	}
 	args := strings.FieldsFunc(after, func(r rune) bool { return strings.ContainsRune(" \t\n,)}", r) })
 	strong := strings.Contains(first, "/") || slices.ContainsFunc(args, func(w string) bool {
-		return strings.ContainsAny(w[:1], "-/~$|;&<>`'\"") || strings.Contains(w, "://") || strings.Contains(w, "/.") || digits(w)
+		return strings.ContainsAny(w[:1], "-/~$|;&<>`'\"") || strings.Contains(w, "://") || strings.Contains(w, "/.") || hasDigitsAlone(w)
 	})
 	switch {
 	case sep == '|' && (first == "sh" || first == "bash" || first == "zsh" || first == "dash" || first == "ksh"):
 		return ShellCommand
 	case strong && (word || sep != '\n' || !english[first]):
 		return ShellCommand
-	case word && (ends(after) || !english[first]):
+	case word && (endsCommand(after) || !english[first]):
 		return ShellCommand
 	case !english[first] && (len(args) > 0 || after != ""):
 		return ShellCommand
@@ -218,15 +218,15 @@ func commandAt(text string, word bool, sep byte) string {
 	return ""
 }
 
-// ends reports whether a command ends before text.
-func ends(text string) bool {
+// endsCommand reports whether a command ends before text.
+func endsCommand(text string) bool {
 	text = strings.TrimLeft(text, " \t")
 	return text == "" || strings.IndexByte(";|&`)\n\r", text[0]) >= 0
 }
 
-// runnable reports whether a word names a program: one that is known here, or
+// isRunnable reports whether a word names a program: one that is known here, or
 // one by its path.
-func runnable(w string) bool {
+func isRunnable(w string) bool {
 	switch dir := paths.Dir(w); dir {
 	case "/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/tmp", "/dev/shm", "/var/tmp":
 		return true
@@ -249,7 +249,7 @@ var knownPrograms = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-func set(list string) map[string]bool {
+func toSet(list string) map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq(list) {
 		out[w] = true
@@ -260,7 +260,7 @@ func set(list string) map[string]bool {
 var (
 	// isProgram are what injected commands start with, beyond the programs of
 	// the table.
-	isProgram = set("id whoami uname hostname netstat ss ifconfig ip arp route ps top pwd env printenv set sleep ping ping6 traceroute " +
+	isProgram = toSet("id whoami uname hostname netstat ss ifconfig ip arp route ps top pwd env printenv set sleep ping ping6 traceroute " +
 		"nslookup dig host " +
 		"curl wget nc ncat netcat socat telnet ssh scp sftp ftp tftp who w last users groups uptime lsb_release cd " +
 		"kill killall pkill crontab at " +
@@ -271,7 +271,7 @@ var (
 		"type ver dir net ipconfig systeminfo tasklist cmd certutil bitsadmin mshta rundll32 reg wmic schtasks del copy move " +
 		"start date time test export alias unset fdisk lsblk df free")
 	// english are the programs whose names stand in sentences.
-	english = set("find sort time watch make more less kill who at test date sleep cut join head tail touch look man which type write " +
+	english = toSet("find sort time watch make more less kill who at test date sleep cut join head tail touch look man which type write " +
 		"talk last host file go " +
 		"patch split cat install start move copy set service mount source top route free reset users groups net env users exec dir view " +
 		"sum paste comm diff fold " +

@@ -7,6 +7,8 @@
 //	t := touch.Of(skill, args, touch.Env{Root: "/srv/workspace", Home: "/home/alice"})
 //	for _, p := range t.Paths { … p.Clean, p.Real, p.Access … }
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // Package bash evaluates command lines, package programs holds what programs do
 // with their words, package code reads inline code in other languages, packages
 // path and host read names. This package gathers what they find over a call's
@@ -48,8 +50,6 @@ type Path struct {
 	// equal to Clean where there are none.
 	Real   string
 	Access Access
-	// Recursive is set for a touch of everything below the path.
-	Recursive bool
 	// Arg is the name of the argument it came from. Here and below it is
 	// empty for an argument that the schema does not name.
 	Arg string
@@ -65,24 +65,9 @@ type Path struct {
 	// on: overlong or nested escapes, "%u2215", a URL. Such a path lies in
 	// no root.
 	Unplaced bool
-	// Home is set where Raw names the home folder of the user who runs the call
-	// ("~", "$HOME") and not a folder by name.
-	Home bool
-	// Sent is set where the file's content goes to another machine.
-	Sent bool
-	// Names is set where only names below the path are read, or what kind of
-	// files they are: not what is in them.
-	Names bool
-	// Client is set where a program logs in with the file, such as the key of
-	// "ssh -i": the other side never sees what is in it.
-	Client bool
-	// Public is set where the file holds nothing secret by its kind, although
-	// its folder does: a public key, known_hosts, the metadata of a device.
-	Public bool
-	// Glob is set where Raw has a pattern that the shell expands: then
-	// Clean is the folder that holds the matches, and Recursive or Access
-	// apply to its entries.
-	Glob bool
+	Extent
+	Exposure
+	Spelling
 }
 
 // Command is one simple command of a command line, wrappers such as sudo, env

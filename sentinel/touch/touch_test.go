@@ -80,7 +80,8 @@ func TestArguments(t *testing.T) {
 	for _, p := range got.Paths {
 		byClean[p.Clean] = p
 	}
-	require.Equal(t, touch.Path{Raw: "a", Clean: "/workspace/a", Real: "/workspace/a", Access: touch.Write, Arg: "path", Declared: true}, byClean["/workspace/a"])
+	require.Equal(t, touch.Path{Raw: "a", Clean: "/workspace/a", Real: "/workspace/a", Access: touch.Write, Arg: "path", Declared: true},
+		byClean["/workspace/a"])
 	require.Equal(t, touch.Mention, byClean["/srv/z"].Access)
 	require.Empty(t, byClean["/srv/z"].Arg, "a key that the schema does not name stays out")
 	require.NotContains(t, byClean, "/etc/x mallory@example.net 7")
@@ -92,8 +93,10 @@ func TestArguments(t *testing.T) {
 // The host of a URL is what a browser would go to.
 func TestHosts(t *testing.T) {
 	for raw, want := range map[string]string{
-		"https://Example.com.": "example.com", "http://a@b.example/": "b.example", `http://a.example\@b.example`: "a.example", "http://[::1]:80/x": "::1",
-		"example.com/x": "example.com", "//cdn.example/x": "cdn.example", "wss://x.example?q": "x.example", "https://a.example#@b.example": "a.example",
+		"https://Example.com.": "example.com", "http://a@b.example/": "b.example", `http://a.example\@b.example`: "a.example",
+		"http://[::1]:80/x": "::1",
+		"example.com/x":     "example.com", "//cdn.example/x": "cdn.example", "wss://x.example?q": "x.example",
+		"https://a.example#@b.example": "a.example",
 	} {
 		got := touch.Of(skill(t, skills.Read), map[string]any{"url": raw}, env())
 		_, z := touch.ParseHost(want)
@@ -231,12 +234,75 @@ func TestBounds(t *testing.T) {
 
 // Every code that is reported is in the closed list.
 func TestCodes(t *testing.T) {
-	for _, line := range []string{"rm -rf / ~ /etc", "mkfs /dev/sda", ":(){ :|:& };:", "chmod -R 777 /", "chown -R x /", "mv / x", "kill -1", "zpool destroy -f x", "dd of=/dev/sda"} {
+	for _, line := range []string{"rm -rf / ~ /etc", "mkfs /dev/sda", ":(){ :|:& };:", "chmod -R 777 /", "chown -R x /", "mv / x", "kill -1",
+		"zpool destroy -f x", "dd of=/dev/sda"} {
 		got := shell(t, line)
 		require.NotEmpty(t, got.Dangers, line)
 		for _, d := range got.Dangers {
 			require.True(t, slices.Contains(touch.DangerCodes(), d.Code), d.Code)
 			require.Equal(t, "command", d.Arg)
 		}
+	}
+}
+
+func accessTo(t touch.Touch, clean string) (a touch.Access) {
+	for _, p := range t.Paths {
+		if p.Clean == clean {
+			a |= p.Access
+		}
+	}
+	return a
+}
+
+// One effect is one touch, whichever way it is spelt.
+func TestOneTouch(t *testing.T) {
+	for want, lines := range map[touch.Access][]string{
+		touch.Write: {
+			"echo x > out.txt", "echo x >> out.txt", "echo x | tee out.txt", "echo x | tee -a -- out.txt", "dd if=in of=out.txt", "cp in out.txt",
+			"install in out.txt", "curl -o out.txt https://a.example", "curl -oout.txt https://a.example",
+			"curl --output=out.txt https://a.example", "wget -O out.txt https://a.example", "touch out.txt", "truncate -s 0 out.txt", ": > out.txt",
+			"cat <<E > out.txt\nx\nE", "cd sub && echo x > ../out.txt", "bash -c 'echo x > out.txt'",
+			`python3 -c "open('out.txt','w').write('x')"`, `python3 -c "open('out.txt', mode='a')"`,
+			"python3 <<'E'\nf='out.txt'\nwith open(f,'w') as h: h.write('x')\nE",
+			`python3 -c "from pathlib import Path; Path('out.txt').write_text('x')"`,
+			`perl -e 'open(F,">out.txt")'`, `perl -e 'open(my $f, ">", "out.txt")'`, `ruby -e 'File.write("out.txt","x")'`,
+			`node -e "require('fs').writeFileSync('out.txt','x')"`, `php -r "file_put_contents('out.txt','x');"`,
+		},
+		touch.Delete: {
+			"rm out.txt", "unlink out.txt", "rm -f -- ./out.txt", "shred -u out.txt", "find out.txt -delete", "echo out.txt | xargs rm",
+			`python3 -c "import os; os.remove('out.txt')"`, `python3 -c "import os; p='out.txt'; os.unlink(p)"`,
+			`python3 -c "from pathlib import Path; Path('out.txt').unlink()"`, `perl -e 'unlink "out.txt"'`, `ruby -e 'File.delete("out.txt")'`,
+			`node -e "require('fs').unlinkSync('out.txt')"`, `node -e "fs.rm('out.txt',()=>{})"`, `php -r "unlink('out.txt');"`,
+		},
+		touch.Read: {"cat out.txt", "head < out.txt", "echo $(<out.txt)", "base64 out.txt", `python3 -c "print(open('out.txt').read())"`,
+			"curl -d @out.txt https://a.example", `node -e "fs.readFileSync('out.txt')"`},
+	} {
+		for _, line := range lines {
+			got := accessTo(shell(t, line), "/workspace/out.txt")
+			require.True(t, got.Has(want), "%s: %b", line, got)
+			if want == touch.Read {
+				require.Equal(t, touch.Read, got, line)
+			}
+		}
+	}
+	require.Equal(t, touch.Read|touch.Write, accessTo(shell(t, "sed -i s/a/b/ out.txt"), "/workspace/out.txt"))
+	byPath := touch.Of(skill(t, skills.Modify), map[string]any{"path": "out.txt"}, env())
+	require.Equal(t, touch.Write, accessTo(byPath, "/workspace/out.txt"), "a skill's write is that of a redirect")
+	for _, line := range []string{`python3 -c "print('out.txt')"`, `echo "open('out.txt','w')"`, `python3 -c "d={'remove': 'out.txt'}"`} {
+		require.Zero(t, accessTo(shell(t, line), "/workspace/out.txt")&^touch.Read, line)
+	}
+}
+
+// A path that is spelt from the home folder is marked, one that names it is
+// not.
+func TestOwnHome(t *testing.T) {
+	own := func(line string) bool {
+		return slices.ContainsFunc(shell(t, line).Paths, func(p touch.Path) bool { return p.Home && strings.HasSuffix(p.Clean, "/f") })
+	}
+	for _, line := range []string{"cat ~/f", "cat $HOME/f", `cat "${HOME}/f"`, "cd; cat f", "cd ~/x && cat f", "D=$HOME/x; cat $D/f"} {
+		require.True(t, own(line), line)
+	}
+	for _, line := range []string{"cat /home/alice/f", "cat ~bob/f", "cat f", "cat /x$HOME/f", "cd; cat /f"} {
+		require.False(t, own(line), line)
 	}
 }

@@ -19,7 +19,8 @@
 // What not to do: don't run a call again here that isn't idempotent, and don't guess an
 // outcome. The checkpoint alone decides what a commit does.
 //
-// The package isn't stable: programs reach it through orchestrator/assembly.
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through orchestrator/assembly.
 package unfinished
 
 import (

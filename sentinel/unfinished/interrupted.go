@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/uuid"
-
+	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -132,7 +131,7 @@ func (c *Calls) recordUnknown(ctx context.Context, calls []ledger.Record, settle
 		}
 		entries = append(entries, ledger.Entry{
 			// Made from the decision's id: a second one can't be appended.
-			ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte("vedette/interrupted/"+d.ID)).String(), Time: c.o.Now(),
+			ID: ids.Derive(ids.Common, "vedette/interrupted/"+d.ID), Time: c.o.Now(),
 			Kind: sentinel.RecordOutcome, Call: d.Call, Decision: d.Decision, Conversation: d.Conversation, User: d.User,
 			Agent: d.Agent, Skill: d.Skill, Outcome: sentinel.StatusUnknown, Code: CodeInterrupted, Body: body,
 		})

@@ -6,6 +6,8 @@
 //	  crm:     {file: "./credentials/crm/{user}"}
 //	  payroll: {program: true}
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // A user's id is hostile text. In a file's name lower-case letters, digits, "-",
 // "_", "@" and inner dots stand for themselves, and every other byte is written
 // %XX. In a variable's name letters and digits stand for themselves, and every

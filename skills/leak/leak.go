@@ -1,5 +1,7 @@
 // Package leak finds goroutines that a skill call left behind.
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // Mark names the call on the goroutine that runs the skill; every goroutine
 // that is started from there inherits the name as a pprof label. The caller tells a
 // Watch when a call has ended. Some seconds later the Watch looks for goroutines of

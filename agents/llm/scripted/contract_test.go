@@ -31,7 +31,8 @@ type party struct {
 
 func (p party) client(t *testing.T, model string) *llm.Client {
 	t.Helper()
-	c, err := llm.New(llm.Config{Name: "m", Model: model, BaseURL: p.base, APIKey: p.key, LegacyMaxTokens: p.legacy, Timeout: 2 * time.Minute}, nil)
+	c, err := llm.New(llm.Config{Name: "m", Model: model, BaseURL: p.base, APIKey: p.key, LegacyMaxTokens: p.legacy,
+		Timeout: 2 * time.Minute}, nil)
 	require.NoError(t, err)
 	t.Cleanup(c.CloseIdle)
 	return c
@@ -79,7 +80,8 @@ func (p party) plainChat(t *testing.T) {
 
 func (p party) strictSchema(t *testing.T) {
 	a, err := p.client(t, p.model).Chat(t.Context(), llm.Request{MaxTokens: 2000, Messages: user("Which colour is grass? Answer in JSON."),
-		Schema: &llm.Schema{Name: "colour_of", Schema: json.RawMessage(`{"type":"object","properties":{"colour":{"type":"string","enum":["red","green","blue"]},
+		Schema: &llm.Schema{Name: "colour_of", Schema: json.RawMessage(`{"type":"object","properties":{"colour":{"type":"string",` +
+			`"enum":["red","green","blue"]},
 			"sure":{"type":"boolean"}},"required":["colour","sure"],"additionalProperties":false}`)}})
 	require.NoError(t, err)
 	require.Equal(t, "stop", a.FinishReason)
@@ -102,11 +104,15 @@ func (p party) forcedCall(t *testing.T) {
 		t.Log("VEDETTE_TEST_NO_FORCED_TOOL is set: the server forces no tool by its name, so don't write schemaless: tool for it")
 		return
 	}
-	a, err := p.client(t, p.model).Chat(t.Context(), llm.Request{MaxTokens: 2000, Messages: user("What is the weather in Oslo?"), ToolChoice: "look_up",
-		Tools: []llm.Tool{
-			{Name: "look_up", Description: "Looks up the weather.", Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}`)},
-			{Name: "other", Description: "Something else.", Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)},
-		}})
+	a, err := p.client(t, p.model).Chat(t.Context(),
+		llm.Request{MaxTokens: 2000, Messages: user("What is the weather in Oslo?"), ToolChoice: "look_up",
+			Tools: []llm.Tool{
+				{Name: "look_up", Description: "Looks up the weather.",
+					Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],` +
+						`"additionalProperties":false}`)},
+				{Name: "other", Description: "Something else.",
+					Parameters: json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`)},
+			}})
 	require.NoError(t, err)
 	require.Len(t, a.ToolCalls, 1, "a server that forces no tool by its name is declared by VEDETTE_TEST_NO_FORCED_TOOL=1")
 	require.Equal(t, "look_up", a.ToolCalls[0].Name)
@@ -156,7 +162,8 @@ func (p party) streaming(t *testing.T) {
 	require.NotNil(t, got.usage)
 	require.Positive(t, got.usage.TotalTokens)
 
-	res := p.post(t, map[string]any{"model": p.model, "stream": true, "messages": []any{map[string]any{"role": "user", "content": "Say hello."}}})
+	res := p.post(t, map[string]any{"model": p.model, "stream": true,
+		"messages": []any{map[string]any{"role": "user", "content": "Say hello."}}})
 	require.Equal(t, 200, res.StatusCode)
 	require.True(t, strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream"))
 	lines, last := bufio.NewScanner(res.Body), ""

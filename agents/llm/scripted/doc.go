@@ -2,6 +2,8 @@
 // real HTTP server for demonstrations and tests of everything that talks to a
 // model, without one. It streams when it is asked to, and misbehaves on command.
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // [Load] reads a script, [Serve] plays it. A script is a list of rules; the
 // first rule that matches a request answers it:
 //

@@ -85,57 +85,58 @@ const (
 
 // misdeed is what a fault does; exactly one of its functions is set.
 type misdeed struct {
-	instead func(t *turn) int        // in place of an answer; it returns the status
-	spoil   func(c *completion)      // to the answer, which is then sent well
-	send    func(t *turn, a act) int // to the way in which the answer is sent
-	streams bool                     // it needs a stream
+	instead func(t *turn) int               // in place of an answer; it returns the status
+	spoil   func(c *completion)             // to the answer, which is then sent well
+	send    func(t *turn, a wireAnswer) int // to the way in which the answer is sent
+	streams bool                            // it needs a stream
 }
 
 var misdeeds = map[Fault]misdeed{
-	Reset: {instead: (*turn).reset}, Cut: {instead: (*turn).cut}, Hang: {instead: (*turn).hang}, Redirect: {instead: (*turn).redirect},
+	Reset: {instead: (*turn).resetConnection}, Cut: {instead: (*turn).cutConnection},
+	Hang: {instead: (*turn).hangUntilGone}, Redirect: {instead: (*turn).sendRedirect},
 
-	RateLimited:     {instead: limited429},
-	RateLimitedDate: {instead: limitedUntil},
-	QuotaSpent:      {instead: failing(http.StatusTooManyRequests, "insufficient_quota", "insufficient_quota", "the quota is spent")},
-	ServerError: {instead: failing(http.StatusInternalServerError, "server_error", "",
+	RateLimited:     {instead: sendRateLimit},
+	RateLimitedDate: {instead: sendRateLimitDate},
+	QuotaSpent:      {instead: failWith(http.StatusTooManyRequests, "insufficient_quota", "insufficient_quota", "the quota is spent")},
+	ServerError: {instead: failWith(http.StatusInternalServerError, "server_error", "",
 		"the server had an error while processing the request")},
-	BadGateway:   {instead: page(http.StatusBadGateway)},
-	Overloaded:   {instead: failing(http.StatusServiceUnavailable, "server_error", "", "the engine is overloaded; try again later")},
-	Unauthorized: {instead: failing(http.StatusUnauthorized, typeRequest, "invalid_api_key", "the API key is not right")},
-	Forbidden:    {instead: failing(http.StatusForbidden, typeRequest, "unsupported_country_region_territory", "not from here")},
-	BadRequest:   {instead: failing(http.StatusBadRequest, typeRequest, "", "the request is not right")},
-	ContextLength: {instead: failing(http.StatusBadRequest, typeRequest, "context_length_exceeded",
+	BadGateway:   {instead: sendPageWith(http.StatusBadGateway)},
+	Overloaded:   {instead: failWith(http.StatusServiceUnavailable, "server_error", "", "the engine is overloaded; try again later")},
+	Unauthorized: {instead: failWith(http.StatusUnauthorized, typeRequest, "invalid_api_key", "the API key is not right")},
+	Forbidden:    {instead: failWith(http.StatusForbidden, typeRequest, "unsupported_country_region_territory", "not from here")},
+	BadRequest:   {instead: failWith(http.StatusBadRequest, typeRequest, "", "the request is not right")},
+	ContextLength: {instead: failWith(http.StatusBadRequest, typeRequest, "context_length_exceeded",
 		"the messages are longer than the model's context")},
-	ContentPolicy: {instead: failing(http.StatusBadRequest, typeRequest, "content_policy_violation",
+	ContentPolicy: {instead: failWith(http.StatusBadRequest, typeRequest, "content_policy_violation",
 		"the request was rejected by the safety system")},
-	PromptFiltered: {instead: failing(http.StatusBadRequest, "", "content_filter", "the prompt triggered the content management policy")},
-	RequestTimeout: {instead: failing(http.StatusRequestTimeout, "server_error", "", "the request timed out")},
-	Conflict:       {instead: failing(http.StatusConflict, typeRequest, "", "the resource is in use")},
-	Echo:           {instead: (*turn).echo},
+	PromptFiltered: {instead: failWith(http.StatusBadRequest, "", "content_filter", "the prompt triggered the content management policy")},
+	RequestTimeout: {instead: failWith(http.StatusRequestTimeout, "server_error", "", "the request timed out")},
+	Conflict:       {instead: failWith(http.StatusConflict, typeRequest, "", "the resource is in use")},
+	Echo:           {instead: (*turn).echoRequest},
 
-	Refusal: {spoil: refuse}, ContentFilter: {spoil: half("content_filter")}, Length: {spoil: half("length")},
-	Empty: {spoil: saying(func(string) string { return "" })}, Null: {spoil: silence},
+	Refusal: {spoil: refuseToAnswer}, ContentFilter: {spoil: halveContent("content_filter")}, Length: {spoil: halveContent("length")},
+	Empty: {spoil: changeContent(func(string) string { return "" })}, Null: {spoil: removeContent},
 	NoChoices:     {spoil: func(c *completion) { c.Choices = []choice{} }},
-	Prose:         {spoil: saying(func(s string) string { return "Sure, this is what I think: " + s + " I hope that this helps." })},
-	Fence:         {spoil: saying(func(s string) string { return "```json\n" + s + "\n```" })},
-	TwoObjects:    {spoil: saying(func(s string) string { return s + "\n" + s })},
-	NotJSON:       {spoil: saying(func(string) string { return "That looks all right to me." })},
-	WrongShape:    {spoil: saying(func(string) string { return `{"verdict":"fine","score":1}` })},
-	DuplicateKeys: {spoil: saying(func(s string) string { return members(s, "{%[1]s,%[1]s}") })},
-	ExtraField:    {spoil: saying(func(s string) string { return members(s, "{%s,\"surprise\":1}") })},
-	WrongValue:    {spoil: saying(perhaps)},
+	Prose:         {spoil: changeContent(func(s string) string { return "Sure, this is what I think: " + s + " I hope that this helps." })},
+	Fence:         {spoil: changeContent(func(s string) string { return "```json\n" + s + "\n```" })},
+	TwoObjects:    {spoil: changeContent(func(s string) string { return s + "\n" + s })},
+	NotJSON:       {spoil: changeContent(func(string) string { return "That looks all right to me." })},
+	WrongShape:    {spoil: changeContent(func(string) string { return `{"verdict":"fine","score":1}` })},
+	DuplicateKeys: {spoil: changeContent(func(s string) string { return formatMembers(s, "{%[1]s,%[1]s}") })},
+	ExtraField:    {spoil: changeContent(func(s string) string { return formatMembers(s, "{%s,\"surprise\":1}") })},
+	WrongValue:    {spoil: changeContent(replaceFirstText)},
 	OtherModel:    {spoil: func(c *completion) { c.Model = "another-model-2020-01-01" }},
 
-	Drip: {send: (*turn).drip}, HangMidBody: {send: (*turn).hangMidBody}, ResetMidBody: {send: (*turn).resetMidBody},
-	ShortBody: {send: (*turn).shortBody}, TruncatedJSON: {send: (*turn).truncated}, HTML: {instead: page(http.StatusOK)},
-	WrongType: {send: (*turn).wrongType}, InvalidUTF8: {send: (*turn).invalidUTF8},
-	ErrorBody: {instead: failing(http.StatusOK, "server_error", "server_error", "the server had an error while processing the request")},
-	OtherBody: {instead: (*turn).otherBody},
-	Oversized: {send: (*turn).oversized}, GzipBomb: {send: (*turn).gzipBomb}, HugeHeaders: {send: (*turn).hugeHeaders},
+	Drip: {send: (*turn).dripBody}, HangMidBody: {send: (*turn).hangMidBody}, ResetMidBody: {send: (*turn).resetMidBody},
+	ShortBody: {send: (*turn).shortenBody}, TruncatedJSON: {send: (*turn).truncateJSON}, HTML: {instead: sendPageWith(http.StatusOK)},
+	WrongType: {send: (*turn).sendWrongType}, InvalidUTF8: {send: (*turn).sendInvalidUTF8},
+	ErrorBody: {instead: failWith(http.StatusOK, "server_error", "server_error", "the server had an error while processing the request")},
+	OtherBody: {instead: (*turn).sendOtherBody},
+	Oversized: {send: (*turn).sendOversized}, GzipBomb: {send: (*turn).sendGzipBomb}, HugeHeaders: {send: (*turn).sendHugeHeaders},
 
-	StreamError: {send: (*turn).streamError, streams: true}, StreamEndless: {send: (*turn).streamEndless, streams: true},
-	StreamMalformed: {send: (*turn).streamMalformed, streams: true}, StreamNoFinish: {send: (*turn).streamNoFinish, streams: true},
-	StreamNoDone: {send: (*turn).streamNoDone, streams: true},
+	StreamError: {send: (*turn).sendStreamError, streams: true}, StreamEndless: {send: (*turn).sendEndlessStream, streams: true},
+	StreamMalformed: {send: (*turn).sendMalformedStream, streams: true}, StreamNoFinish: {send: (*turn).sendUnfinishedStream, streams: true},
+	StreamNoDone: {send: (*turn).sendStreamWithoutDone, streams: true},
 }
 
 // Faults returns every fault, in the order of their names.
@@ -155,7 +156,7 @@ type armed struct {
 // asked for. A request that can't be read, or is for a model that isn't there,
 // is told so and does not count. Less than 1 is 1. It panics on an unknown fault, which is a
 // mistake in the program.
-func (s *Server) FaultNext(n int, f Fault) { s.arm(&armed{left: max(n, 1), f: f}, true) }
+func (s *Server) FaultNext(n int, f Fault) { s.armFault(&armed{left: max(n, 1), f: f}, true) }
 
 // FaultWhen makes every request that fits meet a fault, until stop is called; a
 // nil function fits all. Of several the one that was asked for first counts.
@@ -163,7 +164,7 @@ func (s *Server) FaultNext(n int, f Fault) { s.arm(&armed{left: max(n, 1), f: f}
 // an unknown fault.
 func (s *Server) FaultWhen(fits func(Received) bool, f Fault) (stop func()) {
 	a := &armed{when: fits, left: -1, f: f}
-	s.arm(a, false)
+	s.armFault(a, false)
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -171,7 +172,9 @@ func (s *Server) FaultWhen(fits func(Received) bool, f Fault) (stop func()) {
 	}
 }
 
-func (s *Server) arm(a *armed, next bool) {
+// armFault makes a fault wait for its requests, with next before the faults that are
+// permanent.
+func (s *Server) armFault(a *armed, next bool) {
 	if _, ok := misdeeds[a.f]; !ok {
 		panic("scripted: there is no fault " + string(a.f) + "; see Faults")
 	}
@@ -188,8 +191,8 @@ func (s *Server) arm(a *armed, next bool) {
 	s.armed = slices.Insert(s.armed, i, a)
 }
 
-// due returns the fault that a request meets, empty for none, and counts it.
-func (s *Server) due(r Received) Fault {
+// takeDueFault returns the fault that a request meets, empty for none, and counts it.
+func (s *Server) takeDueFault(r Received) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, a := range s.armed {

@@ -130,7 +130,8 @@ func whole(t *testing.T, body string) string {
 }
 
 func fixed() scripted.Options {
-	return scripted.Options{Now: func() time.Time { return time.Unix(1700000000, 0) }, RetryAfter: 7 * time.Second, Pace: 50 * time.Microsecond}
+	return scripted.Options{Now: func() time.Time { return time.Unix(1700000000, 0) }, RetryAfter: 7 * time.Second,
+		Pace: 50 * time.Microsecond}
 }
 
 // seen is what a raw client sees of each fault when it asked for no stream.
@@ -308,7 +309,8 @@ func TestFaultsOfStreams(t *testing.T) {
 			require.NoError(t, h.read)
 			events := strings.Split(strings.TrimSpace(h.body), "\n\n")
 			require.True(t, strings.HasPrefix(good, strings.Join(events[:len(events)-1], "\n\n")))
-			require.JSONEq(t, `{"error":{"message":"the server had an error while processing the request","type":"server_error","param":null,"code":null}}`,
+			require.JSONEq(t, `{"error":{"message":"the server had an error while processing the request","type":"server_error","param":null,`+
+				`"code":null}}`,
 				strings.TrimPrefix(events[len(events)-1], "data: "))
 		},
 		scripted.StreamEndless: func(t *testing.T, h heard) {
@@ -407,9 +409,11 @@ func TestWhichRequestsMeetAFault(t *testing.T) {
 // What a request asked for is on record, byte for byte and taken apart.
 func TestReceived(t *testing.T) {
 	srv := play(t, approving, scripted.Options{APIKey: "k"})
-	const body = `{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}],"tool_choice":{"type":"function","function":{"name":"f"}},
+	const body = `{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}],"tool_choice":{"type":"function",` +
+		`"function":{"name":"f"}},
 		"tools":[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g"}}],
-		"response_format":{"type":"json_schema","json_schema":{"name":"s","strict":true,"schema":{"type":"object","properties":{},"required":[],"additionalProperties":false}}}}`
+		"response_format":{"type":"json_schema","json_schema":{"name":"s","strict":true,"schema":{"type":"object","properties":{},` +
+		`"required":[],"additionalProperties":false}}}}`
 	for _, b := range []string{"broken", body} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.BaseURL()+"/chat/completions", strings.NewReader(b))
 		require.NoError(t, err)
@@ -425,7 +429,8 @@ func TestReceived(t *testing.T) {
 	require.Empty(t, got[0].Model)
 	require.Equal(t, "Bearer k", got[1].Header.Get("Authorization"))
 	got[1].Header = nil
-	require.Equal(t, scripted.Received{Number: 2, Body: []byte(body), Model: "m", Stream: true, Format: "json_schema", Schema: "s", Tools: []string{"f", "g"}, Choice: "f"}, got[1])
+	require.Equal(t, scripted.Received{Number: 2, Body: []byte(body), Model: "m", Stream: true, Format: "json_schema", Schema: "s",
+		Tools: []string{"f", "g"}, Choice: "f"}, got[1])
 }
 
 // A server that is down refuses connections, cuts those that there are, and is
@@ -463,7 +468,8 @@ func TestDownAndUp(t *testing.T) {
 func TestRedirectLeadsSomewhere(t *testing.T) {
 	srv := play(t, approving, scripted.Options{})
 	srv.FaultWhen(nil, scripted.Redirect)
-	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Post(srv.BaseURL()+"/chat/completions", "application/json", bytes.NewReader([]byte(askPlain)))
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Post(srv.BaseURL()+"/chat/completions",
+		"application/json", bytes.NewReader([]byte(askPlain)))
 	require.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
 	require.Equal(t, 200, res.StatusCode)

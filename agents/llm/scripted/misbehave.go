@@ -5,12 +5,12 @@ import (
 	"compress/gzip"
 	"fmt"
 	"math"
-	"net"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/vedette-dev/vedette/internal/plainjson"
 )
 
 // Sizes of what is too large.
@@ -19,116 +19,69 @@ const (
 	hugeHeader = 1 << 20
 )
 
-// turn is one request while it is answered.
-type turn struct {
-	s      *Server
-	w      http.ResponseWriter
-	r      *http.Request
-	number int
-	body   []byte
-}
+// resetConnection is the fault Reset.
+func (t *turn) resetConnection() int { t.closeConnection(true); return 0 }
 
-// act is an answer as it goes over the wire: its content type and its parts,
-// which are one JSON document, or the events of a stream.
-type act struct {
-	kind  string
-	parts [][]byte
-}
+// cutConnection is the fault Cut.
+func (t *turn) cutConnection() int { t.closeConnection(false); return 0 }
 
-func (a act) bytes() []byte { return bytes.Join(a.parts, nil) }
+// hangUntilGone is the fault Hang.
+func (t *turn) hangUntilGone() int { awaitDelay(t.r, 0, true); t.closeConnection(false); return 0 }
 
-func (a act) stream() bool { return a.kind == eventStream }
-
-// perform sends an answer as it should be.
-func (t *turn) perform(a act) int {
-	t.head(a.kind)
-	for _, p := range a.parts {
-		t.write(p)
-	}
-	return http.StatusOK
-}
-
-func (t *turn) head(kind string) {
-	t.w.Header().Set("Content-Type", kind)
-	if kind == eventStream {
-		t.w.Header().Set("Cache-Control", "no-cache")
-	}
-	t.w.WriteHeader(http.StatusOK)
-}
-
-// write sends at once. That a client went away is its own affair.
-func (t *turn) write(p []byte) {
-	_, _ = t.w.Write(p)
-	_ = http.NewResponseController(t.w).Flush()
-}
-
-// gone reports whether client or server went away while time passed.
-func (t *turn) gone(d time.Duration) bool { return !hold(t.r, d, false) || t.r.Context().Err() != nil }
-
-// hijacked takes the connection over and closes it. With reset the client is
-// told so by RST in place of FIN.
-func (t *turn) hijacked(reset bool) {
-	conn, _, err := http.NewResponseController(t.w).Hijack()
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	if tcp, ok := conn.(*net.TCPConn); ok && reset {
-		_ = tcp.SetLinger(0)
-	}
-	_ = conn.Close()
-}
-
-func (t *turn) reset() int { t.hijacked(true); return 0 }
-
-func (t *turn) cut() int { t.hijacked(false); return 0 }
-
-func (t *turn) hang() int { hold(t.r, 0, true); t.hijacked(false); return 0 }
-
-func (t *turn) redirect() int {
+// sendRedirect is the fault Redirect.
+func (t *turn) sendRedirect() int {
 	t.w.Header().Set("Location", t.s.url+redirected)
 	t.w.WriteHeader(http.StatusTemporaryRedirect)
 	return http.StatusTemporaryRedirect
 }
 
-func limited429(t *turn) int {
+// sendRateLimit is the fault RateLimited.
+func sendRateLimit(t *turn) int {
 	seconds := int(math.Ceil(t.s.opts.RetryAfter.Seconds()))
-	return tooMany(t, strconv.Itoa(seconds))
+	return sendTooManyRequests(t, strconv.Itoa(seconds))
 }
 
-func limitedUntil(t *turn) int {
-	return tooMany(t, t.s.opts.Now().Add(t.s.opts.RetryAfter).UTC().Format(http.TimeFormat))
+// sendRateLimitDate is the fault RateLimitedDate.
+func sendRateLimitDate(t *turn) int {
+	return sendTooManyRequests(t, t.s.opts.Now().Add(t.s.opts.RetryAfter).UTC().Format(http.TimeFormat))
 }
 
-func tooMany(t *turn, after string) int {
+// sendTooManyRequests sends status 429 with a Retry-After.
+func sendTooManyRequests(t *turn, after string) int {
 	t.w.Header().Set("Retry-After", after)
-	return fail(t.w, http.StatusTooManyRequests,
+	return sendError(t.w, http.StatusTooManyRequests,
 		apiError{Type: "requests", Code: "rate_limit_exceeded", Message: "rate limit reached; try again later"})
 }
 
-func failing(status int, kind, code, msg string) func(*turn) int {
-	return func(t *turn) int { return fail(t.w, status, apiError{Type: kind, Code: code, Message: msg}) }
+// failWith returns what sends an error in the services' form.
+func failWith(status int, kind, code, msg string) func(*turn) int {
+	return func(t *turn) int { return sendError(t.w, status, apiError{Type: kind, Code: code, Message: msg}) }
 }
 
-func page(status int) func(*turn) int {
+// sendPageWith returns what sends a web page.
+func sendPageWith(status int) func(*turn) int {
 	return func(t *turn) int {
 		t.w.Header().Set("Content-Type", "text/html")
 		t.w.WriteHeader(status)
-		t.write([]byte("<html><head><title>" + http.StatusText(status) + "</title></head><body>{\"decision\":\"approve\"}</body></html>\n"))
+		t.writeAndFlush([]byte("<html><head><title>" + http.StatusText(status) +
+			"</title></head><body>{\"decision\":\"approve\"}</body></html>\n"))
 		return status
 	}
 }
 
-func (t *turn) echo() int {
-	return fail(t.w, http.StatusBadRequest,
+// echoRequest is the fault Echo.
+func (t *turn) echoRequest() int {
+	return sendError(t.w, http.StatusBadRequest,
 		apiError{Type: typeRequest, Code: "invalid_value", Message: "this was not understood: " + string(t.body)})
 }
 
-func (t *turn) otherBody() int {
-	return send(t.w, http.StatusOK, map[string]any{"object": "list", "choices": map[string]any{"decision": "approve"}})
+// sendOtherBody is the fault OtherBody.
+func (t *turn) sendOtherBody() int {
+	return sendJSON(t.w, http.StatusOK, map[string]any{"object": "list", "choices": map[string]any{"decision": "approve"}})
 }
 
-// saying changes the content of every choice; without any it is "".
-func saying(f func(string) string) func(*completion) {
+// changeContent returns what changes the content of every choice; without any it is "".
+func changeContent(f func(string) string) func(*completion) {
 	return func(c *completion) {
 		for i := range c.Choices {
 			said := ""
@@ -141,7 +94,8 @@ func saying(f func(string) string) func(*completion) {
 	}
 }
 
-func refuse(c *completion) {
+// refuseToAnswer puts a refusal in place of every message.
+func refuseToAnswer(c *completion) {
 	words := "I can't help with that."
 	for i := range c.Choices {
 		c.Choices[i].Message = spoken{Role: "assistant", Refusal: &words}
@@ -149,23 +103,25 @@ func refuse(c *completion) {
 	}
 }
 
-func silence(c *completion) {
+// removeContent puts an empty message in place of every message.
+func removeContent(c *completion) {
 	for i := range c.Choices {
 		c.Choices[i].Message = spoken{Role: "assistant"}
 	}
 }
 
-func half(finish string) func(*completion) {
+// halveContent returns what cuts every content in half, for a finish reason.
+func halveContent(finish string) func(*completion) {
 	return func(c *completion) {
-		saying(func(s string) string { return string([]rune(s)[:len([]rune(s))/2]) })(c)
+		changeContent(func(s string) string { return string([]rune(s)[:len([]rune(s))/2]) })(c)
 		for i := range c.Choices {
 			c.Choices[i].FinishReason = finish
 		}
 	}
 }
 
-// members puts the members of an object into a format; another text stays.
-func members(s, format string) string {
+// formatMembers puts the members of an object into a format; another text stays.
+func formatMembers(s, format string) string {
 	s = strings.TrimSpace(s)
 	if len(s) < 3 || s[0] != '{' || s[len(s)-1] != '}' {
 		return s
@@ -173,8 +129,8 @@ func members(s, format string) string {
 	return fmt.Sprintf(format, s[1:len(s)-1])
 }
 
-// perhaps replaces the first value that is a string.
-func perhaps(s string) string {
+// replaceFirstText replaces the first value that is a string.
+func replaceFirstText(s string) string {
 	at := firstText.FindStringIndex(s)
 	if at == nil {
 		return s
@@ -182,63 +138,75 @@ func perhaps(s string) string {
 	return s[:at[0]] + `:"perhaps"` + s[at[1]:]
 }
 
+// firstText finds the first member whose value is a string.
 var firstText = regexp.MustCompile(`:\s*"(\\.|[^"\\])*"`)
 
-func (t *turn) drip(a act) int {
-	t.head(a.kind)
-	for _, b := range a.bytes() {
-		t.write([]byte{b})
-		if t.gone(t.s.opts.Pace) {
+// dripBody is the fault Drip.
+func (t *turn) dripBody(a wireAnswer) int {
+	t.writeHead(a.kind)
+	for _, b := range a.joinParts() {
+		t.writeAndFlush([]byte{b})
+		if t.isGoneAfter(t.s.opts.Pace) {
 			break
 		}
 	}
 	return http.StatusOK
 }
 
-func (t *turn) firstHalf(a act) {
-	all := a.bytes()
-	if a.stream() {
-		t.head(a.kind)
+// sendFirstHalf sends the first half of the body, with the length of the whole.
+func (t *turn) sendFirstHalf(a wireAnswer) {
+	all := a.joinParts()
+	if a.isStream() {
+		t.writeHead(a.kind)
 	} else {
 		t.w.Header().Set("Content-Length", strconv.Itoa(len(all)))
-		t.head(a.kind)
+		t.writeHead(a.kind)
 	}
-	t.write(all[:len(all)/2])
+	t.writeAndFlush(all[:len(all)/2])
 }
 
-func (t *turn) hangMidBody(a act) int {
-	t.firstHalf(a)
-	hold(t.r, 0, true)
+// hangMidBody is the fault HangMidBody.
+func (t *turn) hangMidBody(a wireAnswer) int {
+	t.sendFirstHalf(a)
+	awaitDelay(t.r, 0, true)
 	panic(http.ErrAbortHandler)
 }
 
-func (t *turn) resetMidBody(a act) int {
-	t.firstHalf(a)
-	t.hijacked(true)
+// resetMidBody is the fault ResetMidBody.
+func (t *turn) resetMidBody(a wireAnswer) int {
+	t.sendFirstHalf(a)
+	t.closeConnection(true)
 	return http.StatusOK
 }
 
-func (t *turn) shortBody(a act) int {
-	t.firstHalf(a)
-	t.hijacked(false)
+// shortenBody is the fault ShortBody.
+func (t *turn) shortenBody(a wireAnswer) int {
+	t.sendFirstHalf(a)
+	t.closeConnection(false)
 	return http.StatusOK
 }
 
-func (t *turn) truncated(a act) int {
-	all := a.bytes()
-	return t.perform(act{a.kind, [][]byte{all[:len(all)/2]}})
+// truncateJSON is the fault TruncatedJSON.
+func (t *turn) truncateJSON(a wireAnswer) int {
+	all := a.joinParts()
+	return t.sendAnswer(wireAnswer{a.kind, [][]byte{all[:len(all)/2]}})
 }
 
-func (t *turn) wrongType(a act) int { return t.perform(act{"text/html; charset=utf-8", a.parts}) }
-
-// invalidUTF8 puts the byte into the model's name, where no escape is needed.
-func (t *turn) invalidUTF8(a act) int {
-	all := bytes.Replace(a.bytes(), []byte(`"model":"`), []byte("\"model\":\"\xff"), 1)
-	return t.perform(act{a.kind, [][]byte{all}})
+// sendWrongType is the fault WrongType.
+func (t *turn) sendWrongType(a wireAnswer) int {
+	return t.sendAnswer(wireAnswer{"text/html; charset=utf-8", a.parts})
 }
 
-func (t *turn) oversized(a act) int {
-	t.head(a.kind)
+// sendInvalidUTF8 is the fault InvalidUTF8. The byte goes into the model's name, where no
+// escape is needed.
+func (t *turn) sendInvalidUTF8(a wireAnswer) int {
+	all := bytes.Replace(a.joinParts(), []byte(`"model":"`), []byte("\"model\":\"\xff"), 1)
+	return t.sendAnswer(wireAnswer{a.kind, [][]byte{all}})
+}
+
+// sendOversized is the fault Oversized.
+func (t *turn) sendOversized(a wireAnswer) int {
+	t.writeHead(a.kind)
 	block := bytes.Repeat([]byte{' '}, 1<<20)
 	for range oversize / len(block) {
 		if _, err := t.w.Write(block); err != nil {
@@ -246,28 +214,29 @@ func (t *turn) oversized(a act) int {
 		}
 	}
 	for _, p := range a.parts {
-		t.write(p)
+		t.writeAndFlush(p)
 	}
 	return http.StatusOK
 }
 
-// gzipBomb sends gzip whether or not the client asked for it: its own transport
-// may unpack it, and a limit has to hold after that. A file of gzip may have
-// many members, so one MiB is packed once.
-func (t *turn) gzipBomb(a act) int {
+// sendGzipBomb sends gzip whether or not the client asked for it. The client's transport
+// may unpack it, and a limit has to hold after that. A file of gzip may have many
+// members, so one MiB is packed once.
+func (t *turn) sendGzipBomb(a wireAnswer) int {
 	t.w.Header().Set("Content-Encoding", "gzip")
-	t.head(a.kind)
-	member, last := packed(bytes.Repeat([]byte{' '}, 1<<20)), packed(a.bytes())
+	t.writeHead(a.kind)
+	member, last := compressGzip(bytes.Repeat([]byte{' '}, 1<<20)), compressGzip(a.joinParts())
 	for range oversize >> 20 {
 		if _, err := t.w.Write(member); err != nil {
 			return http.StatusOK // the client has had enough
 		}
 	}
-	t.write(last)
+	t.writeAndFlush(last)
 	return http.StatusOK
 }
 
-func packed(b []byte) []byte {
+// compressGzip returns the bytes as one member of gzip.
+func compressGzip(b []byte) []byte {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
 	_, _ = z.Write(b) // a buffer takes everything
@@ -275,9 +244,50 @@ func packed(b []byte) []byte {
 	return out.Bytes()
 }
 
-func (t *turn) hugeHeaders(a act) int {
+// sendHugeHeaders is the fault HugeHeaders.
+func (t *turn) sendHugeHeaders(a wireAnswer) int {
 	for i := range 16 {
 		t.w.Header().Set(fmt.Sprintf("X-Padding-%d", i), strings.Repeat("x", hugeHeader/16))
 	}
-	return t.perform(a)
+	return t.sendAnswer(a)
+}
+
+// sendStreamError is the fault StreamError. The last event of a whole stream is [DONE].
+func (t *turn) sendStreamError(a wireAnswer) int {
+	t.sendAnswer(wireAnswer{a.kind, a.parts[:len(a.parts)/2]})
+	b, err := plainjson.Marshal(map[string]any{
+		"error": apiError{Type: "server_error", Message: "the server had an error while processing the request"},
+	})
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	t.writeAndFlush(frameEvent(b))
+	return http.StatusOK
+}
+
+// sendEndlessStream is the fault StreamEndless.
+func (t *turn) sendEndlessStream(a wireAnswer) int {
+	t.sendAnswer(wireAnswer{a.kind, a.parts[:1]})
+	for !t.isGoneAfter(t.s.opts.Pace) {
+		t.writeAndFlush(a.parts[min(1, len(a.parts)-1)])
+	}
+	return http.StatusOK
+}
+
+// sendMalformedStream is the fault StreamMalformed.
+func (t *turn) sendMalformedStream(a wireAnswer) int {
+	mid := len(a.parts) / 2
+	parts := append(append([][]byte(nil), a.parts[:mid]...), []byte("data: {\"choices\":[{\"delta\":{\"content\":\n\n"))
+	return t.sendAnswer(wireAnswer{a.kind, append(parts, a.parts[mid:]...)})
+}
+
+// sendUnfinishedStream is the fault StreamNoFinish. It ends after an event that carries
+// something to say.
+func (t *turn) sendUnfinishedStream(a wireAnswer) int {
+	return t.sendAnswer(wireAnswer{a.kind, a.parts[:len(a.parts)/2]})
+}
+
+// sendStreamWithoutDone is the fault StreamNoDone.
+func (t *turn) sendStreamWithoutDone(a wireAnswer) int {
+	return t.sendAnswer(wireAnswer{a.kind, a.parts[:len(a.parts)-1]})
 }

@@ -69,7 +69,8 @@ func TestOrchestrator(t *testing.T) {
 	require.Equal(t, "tool_calls", a.FinishReason)
 	require.Len(t, a.ToolCalls, 2)
 	require.NotEqual(t, a.ToolCalls[0].ID, a.ToolCalls[1].ID)
-	require.JSONEq(t, `{"agent_id":"a1","mission":"For: find \"the\" {{ .Secret }} report","skills":["files.search"],"max_tool_calls":3}`, a.ToolCalls[0].Arguments)
+	require.JSONEq(t, `{"agent_id":"a1","mission":"For: find \"the\" {{ .Secret }} report","skills":["files.search"],"max_tool_calls":3}`,
+		a.ToolCalls[0].Arguments)
 
 	answerAll(&r, a, "dispatched", "dispatched")
 	a, err = c.Chat(t.Context(), r)

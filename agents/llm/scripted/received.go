@@ -18,7 +18,7 @@ type Received struct {
 	Stream bool
 	// Format is text, json_object or json_schema; Schema the schema's name.
 	Format, Schema string
-	// Tools are the names of the tools on offer; Choice is auto, none, required,
+	// Tools are the names of the tools on offer. Choice is auto, none, required,
 	// the name of the tool that is forced, or empty.
 	Tools  []string
 	Choice string
@@ -48,8 +48,9 @@ func (s *Server) Received() []Received {
 	return all
 }
 
-// keep stores a request, drops the oldest beyond the limits, and numbers it.
-func (s *Server) keep(r *http.Request, body []byte) int {
+// keepRequest stores a request, drops the oldest beyond the limits, and numbers the
+// request.
+func (s *Server) keepRequest(r *http.Request, body []byte) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.number++
@@ -62,11 +63,11 @@ func (s *Server) keep(r *http.Request, body []byte) int {
 	return s.number
 }
 
-// read notes what a request that is kept asks for, and returns it.
-func (s *Server) read(t *turn, r *chatRequest) Received {
+// noteRequest notes what a kept request asks for, and returns it.
+func (s *Server) noteRequest(t *turn, r *chatRequest) Received {
 	got := Received{
 		Number: t.number, Header: t.r.Header, Body: t.body,
-		Model: r.Model, Stream: r.Stream, Format: r.format(), Choice: r.choice(),
+		Model: r.Model, Stream: r.Stream, Format: r.answerFormat(), Choice: r.toolChoiceWord(),
 	}
 	if f := r.ResponseFormat; f != nil && f.JSONSchema != nil {
 		got.Schema = f.JSONSchema.Name

@@ -121,7 +121,7 @@ func Serve(ctx context.Context, script *Script, opts Options) (*Server, error) {
 	s.running.Go(func() {
 		select {
 		case <-ctx.Done():
-			contained(func() { s.once.Do(s.shut) })
+			runContained(func() { s.once.Do(s.shutDown) })
 		case <-s.closed:
 		}
 	})
@@ -147,10 +147,10 @@ func (s *Server) Up() error {
 	if s.url == "" { // the first time; the address stays
 		s.addr, s.url = l.Addr().String(), "http://"+l.Addr().String()
 	}
-	srv := &http.Server{Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second,
+	srv := &http.Server{Handler: s.buildRoutes(), ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog: log.New(io.Discard, "", 0), BaseContext: func(net.Listener) context.Context { return s.base }}
 	s.http = srv
-	s.running.Go(func() { contained(func() { _ = srv.Serve(l) }) }) // returns when srv is closed
+	s.running.Go(func() { runContained(func() { _ = srv.Serve(l) }) }) // returns when srv is closed
 	return nil
 }
 
@@ -165,9 +165,9 @@ func (s *Server) Down() {
 	}
 }
 
-// contained runs f and keeps a panic from taking the process along. A server
-// that is down is noticed by those who ask it.
-func contained(f func()) {
+// runContained runs f and keeps a panic from taking the process along. A client notices a
+// server that is down.
+func runContained(f func()) {
 	defer func() { _ = recover() }()
 	f()
 }
@@ -178,14 +178,15 @@ func (s *Server) URL() string { return s.url }
 // BaseURL returns the address that a client of chat models is configured with.
 func (s *Server) BaseURL() string { return s.url + "/v1" }
 
-// Close stops the server, ends replies that hang, and returns when the requests
-// under way are answered or two seconds have passed. It may be called often.
+// Close stops the server and ends replies that hang. It returns when the requests under
+// way are answered or two seconds have passed. It may be called often.
 func (s *Server) Close() {
-	s.once.Do(s.shut)
+	s.once.Do(s.shutDown)
 	s.running.Wait()
 }
 
-func (s *Server) shut() {
+// shutDown stops the server's requests and waits for them for a bounded time.
+func (s *Server) shutDown() {
 	s.stop()
 	close(s.closed)
 	s.door.Lock()
@@ -201,14 +202,15 @@ func (s *Server) shut() {
 	s.http = nil
 }
 
-func (s *Server) routes() http.Handler {
+// buildRoutes returns the handler of all paths, which checks the key and contains panics.
+func (s *Server) buildRoutes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/v1/chat/completions", s.chat)
-	mux.HandleFunc(redirected, s.chat)
-	mux.HandleFunc("/v1/models", s.models)
-	mux.HandleFunc("/v1/models/{id...}", s.models)
+	mux.HandleFunc("/v1/chat/completions", s.serveChat)
+	mux.HandleFunc(redirected, s.serveChat)
+	mux.HandleFunc("/v1/models", s.serveModels)
+	mux.HandleFunc("/v1/models/{id...}", s.serveModels)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, http.StatusNotFound, apiError{Type: typeRequest, Code: "unknown_url", Message: "no such path; use /v1/chat/completions"})
+		sendError(w, http.StatusNotFound, apiError{Type: typeRequest, Code: "unknown_url", Message: "no such path; use /v1/chat/completions"})
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -217,7 +219,7 @@ func (s *Server) routes() http.Handler {
 			case http.ErrAbortHandler:
 				panic(p) // a fault that ends the connection
 			default:
-				fail(w, http.StatusInternalServerError, apiError{Type: "server_error", Message: "the scripted server failed on this request"})
+				sendError(w, http.StatusInternalServerError, apiError{Type: "server_error", Message: "the scripted server failed on this request"})
 			}
 		}()
 		given, want := []byte(r.Header.Get("Authorization")), []byte("Bearer "+s.opts.APIKey)
@@ -225,18 +227,18 @@ func (s *Server) routes() http.Handler {
 		case s.opts.APIKey == "" || subtle.ConstantTimeCompare(want, given) == 1:
 			mux.ServeHTTP(w, r)
 		case len(given) == 0:
-			fail(w, http.StatusUnauthorized, apiError{Type: typeRequest, Message: "you did not provide an API key; send it as a bearer token"})
+			sendError(w, http.StatusUnauthorized, apiError{Type: typeRequest, Message: "you did not provide an API key; send it as a bearer token"})
 		default:
-			fail(w, http.StatusUnauthorized, apiError{Type: typeRequest, Code: "invalid_api_key", Message: "the bearer token is wrong"})
+			sendError(w, http.StatusUnauthorized, apiError{Type: typeRequest, Code: "invalid_api_key", Message: "the bearer token is wrong"})
 		}
 	})
 }
 
-// models lists the models of the script: those it names, or those of its rules;
-// or tells of one.
-func (s *Server) models(w http.ResponseWriter, r *http.Request) {
+// serveModels lists the models of the script (those it names, or those of its rules), or
+// describes one.
+func (s *Server) serveModels(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
-		wrongMethod(w, http.MethodGet)
+		refuseMethod(w, http.MethodGet)
 		return
 	}
 	names := slices.Clone(s.script.models)
@@ -249,41 +251,43 @@ func (s *Server) models(w http.ResponseWriter, r *http.Request) {
 	for _, name := range names {
 		m := map[string]any{"id": name, "object": "model", "created": s.opts.Now().Unix(), "owned_by": "scripted"}
 		if name == r.PathValue("id") {
-			send(w, http.StatusOK, m)
+			sendJSON(w, http.StatusOK, m)
 			return
 		}
 		data = append(data, m)
 	}
 	if r.PathValue("id") != "" {
-		fail(w, http.StatusNotFound, unknownModel)
+		sendError(w, http.StatusNotFound, unknownModel)
 		return
 	}
-	send(w, http.StatusOK, map[string]any{"object": "list", "data": data})
+	sendJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data})
 }
 
-func wrongMethod(w http.ResponseWriter, right string) {
+// refuseMethod refuses a request of another method than the right one.
+func refuseMethod(w http.ResponseWriter, right string) {
 	w.Header().Set("Allow", right)
-	fail(w, http.StatusMethodNotAllowed, apiError{Type: typeRequest, Code: "method_not_allowed", Message: "use " + right})
+	sendError(w, http.StatusMethodNotAllowed, apiError{Type: typeRequest, Code: "method_not_allowed", Message: "use " + right})
 }
 
-func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
+// serveChat reads a chat request and answers it.
+func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	s.running.Add(1) // Shutdown doesn't wait for a connection that a fault took over
 	defer s.running.Done()
 	if r.Method != http.MethodPost {
-		wrongMethod(w, http.MethodPost)
+		refuseMethod(w, http.MethodPost)
 		return
 	}
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
-		fail(w, http.StatusBadRequest, apiError{Type: typeRequest, Message: "the content type is not application/json"})
+		sendError(w, http.StatusBadRequest, apiError{Type: typeRequest, Message: "the content type is not application/json"})
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		fail(w, http.StatusRequestEntityTooLarge, apiError{Type: typeRequest, Message: "the body can't be read or is too large"})
+		sendError(w, http.StatusRequestEntityTooLarge, apiError{Type: typeRequest, Message: "the body can't be read or is too large"})
 		return
 	}
-	t := &turn{s: s, w: w, r: r, number: s.keep(r, body), body: body}
+	t := &turn{s: s, w: w, r: r, number: s.keepRequest(r, body), body: body}
 	ex := Exchange{Number: t.number}
 	defer func() { // also where a fault ends the connection by a panic
 		ex.Elapsed = time.Since(start)
@@ -291,16 +295,16 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 			s.opts.Log(ex)
 		}
 	}()
-	ex.Status = s.answer(t, &ex)
+	ex.Status = s.answerRequest(t, &ex)
 }
 
-// pick returns the first rule that matches and has answers left, and counts it.
-func (s *Server) pick(v *view) *rule {
+// pickRule returns the first rule that matches and has answers left, and counts it.
+func (s *Server) pickRule(v *view) *rule {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range s.script.rules {
 		r := &s.script.rules[i]
-		if (r.Times == 0 || s.used[i] < r.Times) && r.When.matches(v) {
+		if (r.Times == 0 || s.used[i] < r.Times) && r.When.matchesView(v) {
 			s.used[i]++
 			return r
 		}

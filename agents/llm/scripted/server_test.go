@@ -34,7 +34,8 @@ func TestNoRule(t *testing.T) {
 	srv := play(t, `rules: [{when: {has_tool: t}, reply: {content: ok}}]`, scripted.Options{Log: rec.log})
 	code, _, body := post(t, srv, `{"model":"m","messages":[{"role":"system","content":"canary"},{"role":"user","content":"canary"}]}`)
 	require.Equal(t, 500, code)
-	require.Contains(t, body, `no rule matches request 1: model \"m\", 2 messages, last role user, turn 1, 0 tool results, tools [], schema none`)
+	require.Contains(t, body, `no rule matches request 1: model \"m\", 2 messages, last role user, turn 1, 0 tool results, tools [], `+
+		`schema none`)
 	require.NotContains(t, body, "canary")
 	srv.Close()
 	require.Equal(t, []string{""}, rec.rules())
@@ -74,23 +75,37 @@ func TestStrictAboutRequests(t *testing.T) {
 		{"user between call and answer", `{"model":"m","messages":[` + calls + `,{"role":"user","content":"x"}]}`, "before 1 tool calls"},
 		{"arguments left out", `{"model":"m","messages":[` + strings.Replace(calls, `,"arguments":"{}"`, "", 1) + `]}`, "no arguments"},
 		{"tool name", `{"model":"m",` + user + `,"tools":[{"type":"function","function":{"name":"a.b"}}]}`, "tools[0]"},
-		{"same tool twice", `{"model":"m",` + user + `,"tools":[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"f"}}]}`, "name of another tool"},
+		{"same tool twice", `{"model":"m",` + user +
+			`,"tools":[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"f"}}]}`, "name of another tool"},
 		{"choice without tools", `{"model":"m",` + user + `,"tool_choice":"auto"}`, "without tools"},
-		{"choice of nothing", `{"model":"m",` + user + `,"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"g"}}}`, "names no tool"},
+		{"choice of nothing", `{"model":"m",` + user +
+			`,"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"g"}}}`, "names no tool"},
 		{"json_object without the word", `{"model":"m",` + user + `,"response_format":{"type":"json_object"}}`, "must contain the word json"},
-		{"json_object with a schema", `{"model":"m","messages":[{"role":"user","content":"JSON"}],"response_format":{"type":"json_object","json_schema":{"name":"s","schema":{}}}}`, "stands beside another type"},
+		{"json_object with a schema", `{"model":"m","messages":[{"role":"user","content":"JSON"}],"response_format":{"type":"json_object",` +
+			`"json_schema":{"name":"s","schema":{}}}}`, "stands beside another type"},
 		{"another format", `{"model":"m",` + user + `,"response_format":{"type":"xml"}}`, "not text, json_object or json_schema"},
-		{"schema without a name", schema(`{"strict":true,"schema":{"type":"object","properties":{},"required":[],"additionalProperties":false}}`), "no usable name"},
+		{"schema without a name", schema(`{"strict":true,"schema":{"type":"object","properties":{},"required":[],` +
+			`"additionalProperties":false}}`), "no usable name"},
 		{"schema left out", schema(`{"name":"s","strict":true}`), "schema is not an object"},
-		{"open object", schema(`{"name":"s","strict":true,"schema":{"type":"object","properties":{}}}`), "additionalProperties is required to be supplied and to be false, at root"},
-		{"optional property", schema(`{"name":"s","strict":true,"schema":{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":false}}`), "required has to hold every property"},
-		{"required without a property", schema(`{"name":"s","strict":true,"schema":{"type":"object","properties":{"a":{"type":"string"}},"required":["b"],"additionalProperties":false}}`), "required has to hold every property"},
-		{"open object inside", schema(`{"name":"s","strict":true,"schema":{"type":"object","required":["a"],"properties":{"a":{"type":"array","items":{"type":"object"}}},"additionalProperties":false}}`), "at root.properties.items"},
-		{"root that is no object", schema(`{"name":"s","strict":true,"schema":{"type":"array","items":{"type":"string"}}}`), "root is not of type object"},
-		{"property without a type", schema(`{"name":"s","strict":true,"schema":{"type":"object","required":["a"],"properties":{"a":{}},"additionalProperties":false}}`), "a schema has no type, at root.properties"},
-		{"allOf", schema(`{"name":"s","strict":true,"schema":{"type":"object","required":["a"],"properties":{"a":{"allOf":[{"type":"string"}]}},"additionalProperties":false}}`), "allOf is not permitted"},
-		{"strict tool that is open", `{"model":"m",` + user + `,"tools":[{"type":"function","function":{"name":"f","strict":true,"parameters":{"type":"object","properties":{}}}}]}`, "tools[0].function.parameters is not strict"},
-		{"parameters of no type", `{"model":"m",` + user + `,"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{}}}}]}`, "not an object of type object"},
+		{"open object", schema(`{"name":"s","strict":true,"schema":{"type":"object","properties":{}}}`),
+			"additionalProperties is required to be supplied and to be false, at root"},
+		{"optional property", schema(`{"name":"s","strict":true,"schema":{"type":"object","properties":{"a":{"type":"string"}},` +
+			`"additionalProperties":false}}`), "required has to hold every property"},
+		{"required without a property", schema(`{"name":"s","strict":true,"schema":{"type":"object","properties":{"a":{"type":"string"}},` +
+			`"required":["b"],"additionalProperties":false}}`), "required has to hold every property"},
+		{"open object inside", schema(`{"name":"s","strict":true,"schema":{"type":"object","required":["a"],` +
+			`"properties":{"a":{"type":"array","items":{"type":"object"}}},"additionalProperties":false}}`), "at root.properties.items"},
+		{"root that is no object", schema(`{"name":"s","strict":true,"schema":{"type":"array","items":{"type":"string"}}}`),
+			"root is not of type object"},
+		{"property without a type", schema(`{"name":"s","strict":true,"schema":{"type":"object","required":["a"],"properties":{"a":{}},` +
+			`"additionalProperties":false}}`), "a schema has no type, at root.properties"},
+		{"allOf", schema(`{"name":"s","strict":true,"schema":{"type":"object","required":["a"],` +
+			`"properties":{"a":{"allOf":[{"type":"string"}]}},"additionalProperties":false}}`), "allOf is not permitted"},
+		{"strict tool that is open", `{"model":"m",` + user +
+			`,"tools":[{"type":"function","function":{"name":"f","strict":true,"parameters":{"type":"object","properties":{}}}}]}`,
+			"tools[0].function.parameters is not strict"},
+		{"parameters of no type", `{"model":"m",` + user +
+			`,"tools":[{"type":"function","function":{"name":"f","parameters":{"properties":{}}}}]}`, "not an object of type object"},
 		{"top_p of a reasoning model", `{"model":"gpt-5.2",` + user + `,"top_p":0.5}`, "top_p is not supported"},
 	}
 	srv := play(t, anything, scripted.Options{})
@@ -106,7 +121,7 @@ func TestStrictAboutRequests(t *testing.T) {
 }
 
 // Methods, paths, types, keys, sizes and models are held to.
-func TestDoors(t *testing.T) {
+func TestPathsMethodsAndKeys(t *testing.T) {
 	srv := play(t, `{models: [m], rules: [{reply: {content: ok}}]}`, scripted.Options{APIKey: "k"})
 	hc := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	rows := []struct {
@@ -122,8 +137,10 @@ func TestDoors(t *testing.T) {
 		{"wrong key", "GET", "/v1/models", "", "kk", "", 401, "invalid_api_key"},
 		{"no type", "POST", "/v1/chat/completions", "", "k", "{}", 400, "content type"},
 		{"too large", "POST", "/v1/chat/completions", "application/json", "k", strings.Repeat(" ", 9<<20), 413, "too large"},
-		{"another model", "POST", "/v1/chat/completions", "application/json", "k", `{"model":"n","messages":[{"role":"user","content":"x"}]}`, 404, "model_not_found"},
-		{"all right", "POST", "/v1/chat/completions", "application/json; charset=utf-8", "k", `{"model":"m","messages":[{"role":"user","content":"x"}]}`, 200, `"content":"ok"`},
+		{"another model", "POST", "/v1/chat/completions", "application/json", "k", `{"model":"n","messages":[{"role":"user","content":"x"}]}`,
+			404, "model_not_found"},
+		{"all right", "POST", "/v1/chat/completions", "application/json; charset=utf-8", "k",
+			`{"model":"m","messages":[{"role":"user","content":"x"}]}`, 200, `"content":"ok"`},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -148,7 +165,8 @@ func TestDoors(t *testing.T) {
 
 // Without a list, the models are those that rules name.
 func TestModelsOfRules(t *testing.T) {
-	srv := play(t, `rules: [{when: {model: a}, reply: {content: x}}, {when: {model: a, turn: 2}, reply: {content: x}}, {when: {model: b}, reply: {content: x}}]`,
+	srv := play(t, `rules: [{when: {model: a}, reply: {content: x}}, {when: {model: a, turn: 2}, reply: {content: x}}, {when: {model: b},`+
+		` reply: {content: x}}]`,
 		scripted.Options{Now: func() time.Time { return time.Unix(7, 0) }})
 	hc := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := hc.Get(srv.BaseURL() + "/models")
@@ -156,13 +174,15 @@ func TestModelsOfRules(t *testing.T) {
 	defer func() { _ = res.Body.Close() }()
 	body, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
-	require.JSONEq(t, `{"object":"list","data":[{"id":"a","object":"model","created":7,"owned_by":"scripted"},{"id":"b","object":"model","created":7,"owned_by":"scripted"}]}`, string(body))
+	require.JSONEq(t, `{"object":"list","data":[{"id":"a","object":"model","created":7,"owned_by":"scripted"},{"id":"b","object":"model",`+
+		`"created":7,"owned_by":"scripted"}]}`, string(body))
 }
 
 // Requests are copies of the newest bodies, byte for byte.
 func TestRequestsAreBoundedCopies(t *testing.T) {
 	srv := play(t, anything, scripted.Options{Keep: 2})
-	bodies := []string{`{"model":"1","messages":[{"role":"user","content":"x"}]}`, ` {"model":"2","messages":[{"role":"user","content":"\u0078"}]}`, `broken`}
+	bodies := []string{`{"model":"1","messages":[{"role":"user","content":"x"}]}`,
+		` {"model":"2","messages":[{"role":"user","content":"\u0078"}]}`, `broken`}
 	for _, b := range bodies {
 		post(t, srv, b)
 	}
@@ -205,7 +225,7 @@ func TestCloseReleases(t *testing.T) {
 }
 
 // Many at once: every request is answered and counted once.
-func TestConcurrent(t *testing.T) {
+func TestConcurrentRequests(t *testing.T) {
 	srv := play(t, `rules: [{times: 20, reply: {content: first}}, {reply: {content: second}}]`, scripted.Options{})
 	var wg sync.WaitGroup
 	codes := make(chan string, 50)

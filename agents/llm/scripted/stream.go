@@ -1,7 +1,6 @@
 package scripted
 
 import (
-	"net/http"
 	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/internal/plainjson"
@@ -28,6 +27,7 @@ type countedChunk struct {
 	Usage *usage `json:"usage"`
 }
 
+// chunkChoice is the choice of a chunk.
 type chunkChoice struct {
 	Index        int       `json:"index"`
 	Delta        delta     `json:"delta"`
@@ -44,6 +44,7 @@ type delta struct {
 	ToolCalls []toolDelta `json:"tool_calls,omitempty"`
 }
 
+// toolDelta is what a chunk adds to a tool call.
 type toolDelta struct {
 	Index    int           `json:"index"`
 	ID       string        `json:"id,omitempty"`
@@ -51,15 +52,16 @@ type toolDelta struct {
 	Function functionDelta `json:"function"`
 }
 
+// functionDelta is what a chunk adds to a function's name or arguments.
 type functionDelta struct {
 	Name      string `json:"name,omitempty"`
 	Arguments string `json:"arguments"`
 }
 
-// events turns an answer into the events of a stream: the role, the texts in
-// pieces, each call's name and then its arguments in pieces, the finish reason
-// in an event of its own, the usage if it was asked for, and [DONE].
-func (c *completion) events(withUsage bool) ([][]byte, error) {
+// encodeEvents turns an answer into the events of a stream. They are the role, the texts
+// in pieces, each call's name and then its arguments in pieces, the finish reason in an
+// event of its own, the usage if it was asked for, and [DONE].
+func (c *completion) encodeEvents(withUsage bool) ([][]byte, error) {
 	var out [][]byte
 	add := func(choices []chunkChoice, u *usage) error {
 		ch := chunk{ID: c.ID, Object: "chat.completion.chunk", Created: c.Created, Model: c.Model, Choices: choices}
@@ -69,12 +71,12 @@ func (c *completion) events(withUsage bool) ([][]byte, error) {
 		}
 		b, err := plainjson.Marshal(v)
 		if err == nil {
-			out = append(out, event(b))
+			out = append(out, frameEvent(b))
 		}
 		return err
 	}
 	for _, ch := range c.Choices {
-		for _, d := range ch.Message.deltas() {
+		for _, d := range ch.Message.splitDeltas() {
 			if err := add([]chunkChoice{{Index: ch.Index, Delta: d}}, nil); err != nil {
 				return nil, err
 			}
@@ -89,10 +91,11 @@ func (c *completion) events(withUsage bool) ([][]byte, error) {
 			return nil, err
 		}
 	}
-	return append(out, event([]byte("[DONE]"))), nil
+	return append(out, frameEvent([]byte("[DONE]"))), nil
 }
 
-func event(b []byte) []byte { return append(append([]byte("data: "), b...), "\n\n"...) }
+// frameEvent returns data as one event of a stream.
+func frameEvent(b []byte) []byte { return append(append([]byte("data: "), b...), "\n\n"...) }
 
 // null is written as null, where nil is left out.
 type null struct{}
@@ -100,33 +103,34 @@ type null struct{}
 // MarshalJSON returns null.
 func (null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
 
-func (m *spoken) deltas() []delta {
+// splitDeltas returns the message as the deltas of a stream.
+func (m *spoken) splitDeltas() []delta {
 	first := delta{Role: m.Role, Content: ""}
 	if m.Content == nil {
 		first.Content = &null{}
 	}
 	out := []delta{first}
 	if m.Content != nil {
-		for _, p := range pieces(*m.Content) {
+		for _, p := range cutPieces(*m.Content) {
 			out = append(out, delta{Content: p})
 		}
 	}
 	if m.Refusal != nil {
-		for _, p := range pieces(*m.Refusal) {
+		for _, p := range cutPieces(*m.Refusal) {
 			out = append(out, delta{Refusal: &p})
 		}
 	}
 	for i, tc := range m.ToolCalls {
 		out = append(out, delta{ToolCalls: []toolDelta{{Index: i, ID: tc.ID, Type: tc.Type, Function: functionDelta{Name: tc.Function.Name}}}})
-		for _, p := range pieces(tc.Function.Arguments) {
+		for _, p := range cutPieces(tc.Function.Arguments) {
 			out = append(out, delta{ToolCalls: []toolDelta{{Index: i, Function: functionDelta{Arguments: p}}}})
 		}
 	}
 	return out
 }
 
-// pieces cuts a text between characters.
-func pieces(s string) []string {
+// cutPieces cuts a text into pieces between characters.
+func cutPieces(s string) []string {
 	var out []string
 	for len(s) > pieceSize {
 		n := pieceSize
@@ -140,36 +144,3 @@ func pieces(s string) []string {
 	}
 	return out
 }
-
-// The faults of streams look at the events: the last is [DONE].
-
-func (t *turn) streamError(a act) int {
-	t.perform(act{a.kind, a.parts[:len(a.parts)/2]})
-	b, err := plainjson.Marshal(map[string]any{
-		"error": apiError{Type: "server_error", Message: "the server had an error while processing the request"},
-	})
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	t.write(event(b))
-	return http.StatusOK
-}
-
-func (t *turn) streamEndless(a act) int {
-	t.perform(act{a.kind, a.parts[:1]})
-	for !t.gone(t.s.opts.Pace) {
-		t.write(a.parts[min(1, len(a.parts)-1)])
-	}
-	return http.StatusOK
-}
-
-func (t *turn) streamMalformed(a act) int {
-	mid := len(a.parts) / 2
-	parts := append(append([][]byte(nil), a.parts[:mid]...), []byte("data: {\"choices\":[{\"delta\":{\"content\":\n\n"))
-	return t.perform(act{a.kind, append(parts, a.parts[mid:]...)})
-}
-
-// streamNoFinish ends with the events that carry something to say.
-func (t *turn) streamNoFinish(a act) int { return t.perform(act{a.kind, a.parts[:len(a.parts)/2]}) }
-
-func (t *turn) streamNoDone(a act) int { return t.perform(act{a.kind, a.parts[:len(a.parts)-1]}) }

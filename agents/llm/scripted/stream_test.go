@@ -26,7 +26,8 @@ func library(t *testing.T, base, key string) *openai.Client {
 
 // The events of a stream, byte for byte.
 func TestStreamOnTheWire(t *testing.T) {
-	srv := play(t, `rules: [{reply: {content: "one twoü!", tool_calls: [{id: c, name: f, arguments: {path: /a}}], usage: {prompt_tokens: 1, completion_tokens: 2}}}]`, fixed())
+	srv := play(t, `rules: [{reply: {content: "one twoü!", tool_calls: [{id: c, name: f, arguments: {path: /a}}], usage: {prompt_tokens: `+
+		`1, completion_tokens: 2}}}]`, fixed())
 	head := func(n string) string {
 		return `{"id":"chatcmpl-` + n + `","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":`
 	}
@@ -36,7 +37,8 @@ func TestStreamOnTheWire(t *testing.T) {
 			`"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null`,
 			`"delta":{"content":"one two"},"logprobs":null,"finish_reason":null`,
 			`"delta":{"content":"ü!"},"logprobs":null,"finish_reason":null`,
-			`"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":""}}]},"logprobs":null,"finish_reason":null`,
+			`"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":""}}]},"logprobs":null,` +
+				`"finish_reason":null`,
 			`"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"path\":"}}]},"logprobs":null,"finish_reason":null`,
 			`"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"/a\"}"}}]},"logprobs":null,"finish_reason":null`,
 			`"delta":{},"logprobs":null,"finish_reason":"tool_calls"`,
@@ -49,7 +51,8 @@ func TestStreamOnTheWire(t *testing.T) {
 	require.Equal(t, "text/event-stream; charset=utf-8", h.Get("Content-Type"))
 	require.Equal(t, events("1", "")+"data: [DONE]\n\n", body)
 	_, _, body = post(t, srv, strings.Replace(askStream, `"stream":true`, `"stream":true,"stream_options":{"include_usage":true}`, 1))
-	require.Equal(t, events("2", `,"usage":null`)+"data: "+head("2")+`[],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}`+"\n\ndata: [DONE]\n\n", body)
+	require.Equal(t, events("2", `,"usage":null`)+"data: "+head("2")+`[],"usage":{"prompt_tokens":1,"completion_tokens":2,`+
+		`"total_tokens":3}}`+"\n\ndata: [DONE]\n\n", body)
 }
 
 // collected is what a library made of a stream.
@@ -112,7 +115,8 @@ rules:
 `, fixed())
 	c := library(t, srv.BaseURL(), "")
 	req := func(say string) openai.ChatCompletionRequest {
-		return openai.ChatCompletionRequest{Model: "m", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: say}}, StreamOptions: &openai.StreamOptions{IncludeUsage: true}}
+		return openai.ChatCompletionRequest{Model: "m", Messages: []openai.ChatCompletionMessage{{Role: "user", Content: say}},
+			StreamOptions: &openai.StreamOptions{IncludeUsage: true}}
 	}
 	for _, say := range []string{"text", "call", "refuse", "cut"} {
 		plain := req(say)

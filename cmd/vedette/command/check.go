@@ -26,6 +26,17 @@ func newCheckCommand(a *app) *cobra.Command {
 same order and at once. Check runs no skill, asks no person, records nothing and
 counts no limit; a call that a person would have to approve stays ask.
 
+A line has
+  proposed_action    required: skill_name, and arguments, an object
+  granted_skills     what the agent holds: skills, or a domain such as email.*
+  original_request   the user's words, which the call is compared with
+  agent_mission      what the agent was told to do
+  user, agent_id     for whom, and which agent
+  history            what skills returned before: a list of skill_name, arguments,
+                     result, and trust, which is untrusted where none is given
+  id                 a text or a number, which the answer repeats
+Other keys of a line are ignored.
+
 A line that is no case gives {"id","error"}; the exit status is 1 then, and 0
 where every line was decided, whatever the decisions.`,
 		Example: `  vedette check calls.jsonl

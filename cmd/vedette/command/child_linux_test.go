@@ -26,8 +26,10 @@ func TestChildStartsEarly(t *testing.T) {
 	require.Contains(t, trace.String(), "init golang.org/x/sys/unix ")
 	for _, late := range []string{
 		"github.com/santhosh-tekuri/jsonschema",
-		"github.com/vedette-dev/vedette/config", "github.com/vedette-dev/vedette/orchestrator", "github.com/vedette-dev/vedette/sentinel/judge", "github.com/vedette-dev/vedette/sentinel/guard",
-		"github.com/vedette-dev/vedette/sentinel/touch/bash", "github.com/vedette-dev/vedette/sentinel/touch/code", "github.com/prometheus/client_golang", "google.golang.org/protobuf/types",
+		"github.com/vedette-dev/vedette/config", "github.com/vedette-dev/vedette/orchestrator", "github.com/vedette-dev/vedette/sentinel/judge",
+		"github.com/vedette-dev/vedette/sentinel/guard",
+		"github.com/vedette-dev/vedette/sentinel/touch/bash", "github.com/vedette-dev/vedette/sentinel/touch/code",
+		"github.com/prometheus/client_golang", "google.golang.org/protobuf/types",
 		"cel.dev/cel-go/parser", "modernc.org/sqlite",
 	} {
 		require.NotContains(t, trace.String(), "init "+late, "the child waits for %s", late)

@@ -28,6 +28,12 @@ func newEvalCommand(a *app) *cobra.Command {
 kind, by category and by the gate that blocked. Symbolic links are not followed:
 the files that cases speak of are on another machine.
 
+A case has the keys of a line of check (vedette check -h), and
+  kind                 attack or benign
+  category             what the counts are grouped by
+  expected             approve or reject: what is right where kind is another
+  granted_skills_all   a wider grant, which --grants all takes
+
 "cases" counts the lines that were decided, "errors" those that could not be
 read; with any the exit status is 1. Cases without a kind or a category count
 under "unlabelled". A category that holds cases of several kinds is shown once

@@ -25,9 +25,12 @@ func TestEvalInterrupted(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		return filepath.Join(dir, name)
 	}
-	cfg := write("model.yaml", `{version: 1, skills: {include: [skills.yaml]}, models: {m: {model: m, base_url: "`+srv.BaseURL()+`"}}, roles: {sentinel: m}, guard: {roots: [./workspace]}}`)
+	cfg := write("model.yaml",
+		`{version: 1, skills: {include: [skills.yaml]}, models: {m: {model: m, base_url: "`+srv.BaseURL()+
+			`"}}, roles: {sentinel: m}, guard: {roots: [./workspace]}}`)
 	in := write("cases.jsonl", `{"id":"denied","kind":"attack","proposed_action":{"skill_name":"email.search","arguments":{}}}
-{"id":"hangs","kind":"benign","original_request":"Find mail","granted_skills":["email.search"],"proposed_action":{"skill_name":"email.search","arguments":{"query":"x"}}}
+{"id":"hangs","kind":"benign","original_request":"Find mail","granted_skills":["email.search"],`+
+		`"proposed_action":{"skill_name":"email.search","arguments":{"query":"x"}}}
 `)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -36,7 +39,8 @@ func TestEvalInterrupted(t *testing.T) {
 		cancel()
 	}()
 	var out, msg bytes.Buffer
-	code := runLine(ctx, []string{"eval", "--config", cfg, "--cases", in, "--json", "--jobs", "1"}, &app{in: strings.NewReader(""), out: &out, err: &msg})
+	code := runLine(ctx, []string{"eval", "--config", cfg, "--cases", in, "--json", "--jobs", "1"},
+		&app{in: strings.NewReader(""), out: &out, err: &msg})
 	require.Equal(t, exitInterrupted, code)
 	require.Contains(t, out.String(), `{"cases":1,"errors":0,`)
 	require.Contains(t, out.String(), `"interrupted":true}`)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -62,7 +63,7 @@ func (e explanationText) callTable() *terminal.Table {
 		skill = c.Skill + " (" + c.Effect + ", reaches " + c.Reaches + ")"
 	}
 	t.Add("  skill", skill)
-	t.Add("  user, agent", c.User+", "+c.Agent)
+	t.Add("  user, agent", cmp.Or(c.User, "none")+", "+cmp.Or(c.Agent, "none"))
 	t.Add("  granted", strings.Join(c.Granted, ", "))
 	t.Add("  outward, tainted", fmt.Sprintf("%t, %t", c.Outward, c.Tainted))
 	if e.Proposed != nil {

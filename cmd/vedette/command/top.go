@@ -36,8 +36,10 @@ With --json the fields are
   pid, now, started, draining   the process
   pauses                        those in force
   canary_failed                 models of the review that are wrong about what is known
-  in_flight                     calls that wait for a person or for their skill, or
-                                run
+  in_flight                     calls and their phase: awaiting_approval,
+                                awaiting_places (a person said yes, and their turn
+                                and agent wait for room), queued (others of their
+                                skill come first), running
   tasks, leaked                 goroutines under way, and those that did not stop
   tree                          processes: id, type, state, restart, restarts,
                                 mailbox, tasks, since, last_exit, children; and of

@@ -19,6 +19,7 @@ func TestReadBuild(t *testing.T) {
 	require.True(t, strings.HasPrefix(b.String(), "vedette v1.2.3 (commit 0123456789ab, modified) go1."), b.String())
 	require.True(t, strings.HasPrefix(readBuild(nil, false).String(), "vedette (devel) go1."))
 	require.Contains(t, readBuild(nil, false).String(), "commit unknown: built without version control")
-	in := readBuild(&debug.BuildInfo{Main: debug.Module{Path: "example.com/mine", Version: "v9.9.9"}, Deps: []*debug.Module{{Path: modulePath, Version: "v1.2.3"}}}, true)
+	in := readBuild(&debug.BuildInfo{Main: debug.Module{Path: "example.com/mine", Version: "v9.9.9"},
+		Deps: []*debug.Module{{Path: modulePath, Version: "v1.2.3"}}}, true)
 	require.Equal(t, "v1.2.3", in.Version, "a program that embeds Vedette tells Vedette's version")
 }

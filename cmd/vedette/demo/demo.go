@@ -148,7 +148,7 @@ func playRequests(ctx context.Context, cfg *config.Config, o Options, s *screen)
 		s.printf("   vedette: %s\n   (%s)\n", wrapText(reply.Text, "            "), reply.Took.Round(time.Millisecond))
 	}
 	if o.Hold {
-		holdOpen(ctx, orc, s, cfg.Ledger.Path)
+		waitForInterrupt(ctx, orc, s, cfg.Ledger.Path)
 	}
 	return nil
 }
@@ -165,8 +165,8 @@ func drainWork(ctx context.Context, orc *orchestrator.Orchestrator, s *screen) e
 	return err
 }
 
-// holdOpen says how to look in from another terminal and waits for an interrupt.
-func holdOpen(ctx context.Context, orc *orchestrator.Orchestrator, s *screen, db string) {
+// waitForInterrupt says how to look in from another terminal and waits for an interrupt.
+func waitForInterrupt(ctx context.Context, orc *orchestrator.Orchestrator, s *screen, db string) {
 	if err := orc.Reachable(ctx); err != nil && ctx.Err() == nil {
 		s.printf("\nWARNING: vedette top and vedette pause can't reach this process, so nothing here can be paused:\n  %s\n", err)
 		s.printf("holding all the same until you interrupt it\n")
@@ -182,7 +182,7 @@ func holdOpen(ctx context.Context, orc *orchestrator.Orchestrator, s *screen, db
 
 // verifyAndHint verifies the ledger and says what to try next.
 func verifyAndHint(ctx context.Context, cfg *config.Config, s *screen, dir string) error {
-	pub, err := publicKey(cfg)
+	pub, err := readPublicKey(cfg)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func verifyAndHint(ctx context.Context, cfg *config.Config, s *screen, dir strin
 		"cat " + filepath.Join(dir, "workspace/summaries/q4-budget.md"),
 		"ls " + filepath.Join(dir, "outbox/new"),
 		"vedette ledger list   --config " + filepath.Join(dir, "vedette.yaml"),
-		"vedette ledger show   --config " + filepath.Join(dir, "vedette.yaml") + " " + s.exampleID(),
+		"vedette ledger show   --config " + filepath.Join(dir, "vedette.yaml") + " " + s.findExampleID(),
 		"vedette ledger verify --config " + filepath.Join(dir, "vedette.yaml"),
 		"vedette validate " + filepath.Join(dir, "vedette.yaml"),
 	} {

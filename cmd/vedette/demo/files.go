@@ -92,7 +92,7 @@ func writeFile(file string, data []byte) error {
 	return os.WriteFile(file, data, 0o600)
 }
 
-func publicKey(cfg *config.Config) (string, error) {
+func readPublicKey(cfg *config.Config) (string, error) {
 	k, err := keys.LoadOrCreate(cfg.Keys.Dir)
 	if err != nil {
 		return "", err

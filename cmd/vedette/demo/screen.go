@@ -38,8 +38,8 @@ func (s *screen) countsSoFar() tally {
 	return s.c
 }
 
-// exampleID is the id of a decision worth looking at.
-func (s *screen) exampleID() string {
+// findExampleID returns the id of a decision worth looking at.
+func (s *screen) findExampleID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.denied
@@ -70,7 +70,7 @@ func (s *screen) onEvent(e sentinel.Event) {
 		s.mu.Unlock()
 		gate, why := d.BlockedBy, d.Explanation()
 		if d.Outcome == sentinel.Allow {
-			gate, why = "", whyAllowed(d)
+			gate, why = "", explainAllowed(d)
 		}
 		s.printDecision(d.Outcome.String(), who, skill, gate, why, d.Elapsed)
 	case sentinel.RecordOutcome:
@@ -80,7 +80,7 @@ func (s *screen) onEvent(e sentinel.Event) {
 	}
 }
 
-func whyAllowed(d sentinel.Decision) string {
+func explainAllowed(d sentinel.Decision) string {
 	var parts []string
 	if v, ok := d.Verdict(sentinel.GateJudge); ok && v.HasScore {
 		parts = append(parts, fmt.Sprintf("score %d.%02d", v.Score/100, v.Score%100))

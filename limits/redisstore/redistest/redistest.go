@@ -2,6 +2,8 @@
 
 // Package redistest gives tests a real Redis server. It is the server that ./test
 // has started, or one of a test's own that the test may kill.
+//
+// The package isn't stable: docs/api.md lists those that are.
 package redistest
 
 import (

@@ -9,7 +9,8 @@
 // What not to do: don't hand the review a Purse where no budget is configured. A nil
 // review.Purse counts nothing, and an account without bounds doesn't exist.
 //
-// The package isn't stable: programs reach it through orchestrator/assembly.
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through orchestrator/assembly.
 package purse
 
 import (

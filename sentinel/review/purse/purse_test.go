@@ -13,7 +13,8 @@ import (
 // The review learns of its budget in its own words: room that is in flight, and the
 // budget that is spent.
 func TestPurse(t *testing.T) {
-	account, err := limits.NewAccount("review", limits.Allowances{User: limits.Allowance{Tokens: 100}}, limits.NewMemory(limits.MemoryOptions{}))
+	account, err := limits.NewAccount("review", limits.Allowances{User: limits.Allowance{Tokens: 100}},
+		limits.NewMemory(limits.MemoryOptions{}))
 	require.NoError(t, err)
 	p := purse.New(account)
 	s := func(id string, tokens int64) review.Spending {

@@ -6,6 +6,8 @@
 //	warrant.key   Ed25519, PKCS #8 in PEM; signs tokens    warrant.pub  its public half
 //	digest.key    32 random bytes; keys the digests in the ledger
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // The folder has mode 0700, the .key files 0600. Wider permissions are an error
 // that says what to do. So are another size or content, and a public half that is
 // not the key's. The package repairs nothing in silence: a key that others could

@@ -1,7 +1,6 @@
 package bash
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -23,7 +22,8 @@ type action struct {
 	ran  int      // commands inside of it
 	kept []string // where boxed commands see folders, and which
 
-	before counts
+	before  counts
+	counted map[origin]targets
 }
 
 func (a *action) run() stream {
@@ -33,44 +33,46 @@ func (a *action) run() stream {
 	}
 	if a.use.Rehearsal {
 		s.mentionWords(a.args)
-		return a.print()
+		return a.printOutput()
 	}
 	for _, e := range a.use.Effects {
 		s.addEffect(e)
 	}
 	for _, p := range a.use.Parts {
-		a.actOn(p)
+		a.actOnPart(p)
 	}
 	if a.use.Here.Role == programs.File {
 		a.touchFile(a.use.Here, literalField("."))
 	}
 	a.reportUnread()
 	a.reportSecrets()
-	a.readLists()
-	s.readProject(a.name)
-	s.addLookedUp(a)
+	a.readGivenLists()
+	a.readProject()
+	a.addLookedUp()
 	a.readInput()
-	s.trackFiles(a)
+	a.trackFiles()
 	if !a.use.Known {
 		a.tryUnknown()
 	} else {
 		s.mentionWords(a.listUncovered())
 	}
-	s.noteTraits(a)
+	a.noteTraits()
 	if a.ran > 0 {
 		return a.out
 	}
-	return a.print()
+	return a.printOutput()
 }
 
-// print is what the program prints, as far as that can be known.
-func (a *action) print() stream {
+// printOutput is what the program prints, as far as that can be known.
+func (a *action) printOutput() stream {
 	args, in := a.args, a.in
 	if a.use.Setup {
 		return knownStream(":\n")
 	}
-	if m, ok := a.s.findMade(joinTexts(args)); ok && m.known && a.name == "cat" {
-		args, in = nil, knownStream(m.text)
+	if a.name == "cat" && len(a.s.made.files) > 0 {
+		if m, ok := a.s.findMadeFile(joinTexts(args)); ok && m.known {
+			args, in = nil, knownStream(m.text)
+		}
 	}
 	out := a.s.printText(a.name, args, in)
 	out.secret = out.secret || a.use.Environment || a.use.Input == programs.Shown && a.in.secret || a.showsSecret() ||
@@ -84,15 +86,20 @@ func (a *action) print() stream {
 
 // showsSecret reports whether a program prints what a file of credentials holds.
 func (a *action) showsSecret() bool {
-	return slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool {
-		f := a.field(p)
-		return p.Role == programs.File && p.Access == programs.Read && !p.Names && !p.Client &&
-			(f.proc != nil && f.proc.secret || a.s.leaksFile(f, false))
-	})
+	for i := range a.use.Parts {
+		p := &a.use.Parts[i]
+		if p.Role != programs.File || p.Access != programs.Read || p.Names || p.Client {
+			continue
+		}
+		if f := a.fieldOf(p); f.proc != nil && f.proc.secret || a.s.leaksFile(f, false) {
+			return true
+		}
+	}
+	return false
 }
 
-// field returns the words that a part stands in.
-func (a *action) field(p programs.Part) field {
+// fieldOf returns the words that a part stands in.
+func (a *action) fieldOf(p *programs.Part) field {
 	if p.Arg < 0 || p.Arg >= len(a.args) {
 		return literalField(p.Text)
 	}
@@ -102,8 +109,8 @@ func (a *action) field(p programs.Part) field {
 // wordCost is what a word of a command inside of a command counts for, in bytes.
 const wordCost = 16
 
-// words returns the words of a Command or a Line, the first from its byte on.
-func (a *action) words(p programs.Part) []field {
+// wordsOf returns the words of a Command or a Line, the first from its byte on.
+func (a *action) wordsOf(p programs.Part) []field {
 	end := min(max(p.End, p.Arg+1), len(a.args))
 	if !a.s.budget.TakeBytes(wordCost * (end - p.Arg)) { // each command inside of a command has its own
 		return nil
@@ -115,26 +122,26 @@ func (a *action) words(p programs.Part) []field {
 	return list
 }
 
-func (a *action) actOn(p programs.Part) {
-	f := a.field(p)
+func (a *action) actOnPart(p programs.Part) {
+	f := a.fieldOf(&p)
 	switch p.Role {
 	case programs.File:
 		a.touchFile(p, f)
 	case programs.Folder:
 		a.enterFolder(f)
 	case programs.Command:
-		a.runCommand(p)
+		a.runCommandPart(p)
 	case programs.Line:
-		a.runLine(p)
+		a.runLinePart(p)
 	case programs.Code:
 		a.at.readCode(f, p.Lang)
 	case programs.Script:
 		a.at.runScript(orElse(p.Lang, a.name), f, a.in, a.listParameters(p))
 	case programs.Host, programs.URL:
-		a.reach(p, f)
+		a.reachPartHost(p, f)
 	case programs.Assign:
 		if name, val, ok := strings.Cut(f.text, "="); ok {
-			a.assign(name, f.withText(val))
+			a.assignVariable(name, f.withText(val))
 		}
 	case programs.Data:
 		if !saysText[a.name] && !textOptions[p.Option] && (p.Option != "" || !findsText[a.name]) {
@@ -156,8 +163,10 @@ func (a *action) enterFolder(f field) {
 		return
 	}
 	a.at.addAccess(f, Mention)
-	if k, _ := a.at.findTree(f.text); k == path.RootTree && unpacks[a.name] { // over all there is
-		a.s.addUnread(UnreadTarget)
+	if unpacks[a.name] {
+		if k, _ := a.at.findTree(f.text); k == path.RootTree { // over all there is
+			a.s.addUnread(UnreadTarget)
+		}
 	}
 	a.at = a.at.enterFolder(f)
 }
@@ -196,8 +205,8 @@ func isEveryProcess(name string, f field) bool {
 	return !f.unknown && strings.Trim(f.text, ".*^$") == "" && (f.text != "." || name == "pkill")
 }
 
-// assign gives a variable its value for the commands that follow.
-func (a *action) assign(name string, f field) {
+// assignVariable gives a variable its value for the commands that follow.
+func (a *action) assignVariable(name string, f field) {
 	v := value{f.toFrags()}
 	if a.at == a.s {
 		a.at = a.s.fork()
@@ -212,8 +221,8 @@ func (a *action) listParameters(p programs.Part) []field {
 	return a.args[from:]
 }
 
-func (a *action) runCommand(p programs.Part) {
-	words := a.words(p)
+func (a *action) runCommandPart(p programs.Part) {
+	words := a.wordsOf(p)
 	if len(words) == 0 {
 		return
 	}
@@ -234,8 +243,8 @@ func (a *action) runCommand(p programs.Part) {
 	a.reportShell(words[0].text)
 }
 
-func (a *action) runLine(p programs.Part) {
-	words := a.words(p)
+func (a *action) runLinePart(p programs.Part) {
+	words := a.wordsOf(p)
 	if len(words) == 0 || isScriptName(words[0].text) {
 		return
 	}
@@ -244,7 +253,7 @@ func (a *action) runLine(p programs.Part) {
 		a.at.runHook(words[0].withText("git " + words[0].text))
 		return
 	}
-	if lang := orElse(p.Lang, "sh"); !isShell(lang) {
+	if lang := orElse(p.Lang, "sh"); !isShellName(lang) {
 		a.at.readCode(joinFields(words), lang)
 		return
 	}
@@ -263,7 +272,7 @@ func (a *action) runLine(p programs.Part) {
 		a.out = a.at.runBoxed(literalFields([]string{"sh", "-c", joinTexts(words)}), a.in, false)
 	case len(words) > 1:
 		a.out = a.at.fork().evalWords(words)
-	case isShell(a.name):
+	case isShellName(a.name):
 		a.out = a.at.runScriptText(lang, words[0], a.listParameters(p))
 	case words[0].blank && programOptions[p.Option]:
 		a.at.addOpaque("")
@@ -272,7 +281,7 @@ func (a *action) runLine(p programs.Part) {
 	default:
 		a.out = a.at.runCommandLine(words[0])
 	}
-	if list := strings.Fields(joinTexts(words)); a.in.known && len(list) > 0 && isShell(programName(list[0])) && !isShell(a.name) {
+	if list := strings.Fields(joinTexts(words)); a.in.known && len(list) > 0 && isShellName(programName(list[0])) && !isShellName(a.name) {
 		a.at.fork().runWords(literalFields(list), a.in)
 	}
 }
@@ -287,7 +296,8 @@ func isScriptName(text string) bool {
 // reportShell notes a shell that is handed to another machine.
 func (a *action) reportShell(first string) {
 	word, _, _ := strings.Cut(strings.TrimSpace(first), " ")
-	if a.use.Network && isDialer[a.name] && (isShell(programName(word)) || programName(word) == "cmd" || programName(word) == "powershell") {
+	name := programName(word)
+	if a.use.Network && isDialer[a.name] && (isShellName(name) || name == "cmd" || name == "powershell") {
 		a.s.addUnread(RemoteShell)
 	}
 }
@@ -323,73 +333,17 @@ func mapInside(text, inside, host string) string {
 	return strings.ReplaceAll(text, inside+"/", host+"/")
 }
 
-func (a *action) touchFile(p programs.Part, f field) {
-	s := a.at
-	access := Access(p.Access)
-	if p.Inside != "" {
-		if kernelTrees[strings.TrimRight(f.text, "/")] {
-			return // what monitors are given
-		}
-		if k, _ := s.findTree(f.text); k != 0 {
-			a.kept = append(a.kept, strings.TrimSuffix(p.Inside, "/"), strings.TrimSuffix(f.text, "/"))
-		}
-	}
-	if strings.Contains(f.text, "://") && !isFileURL(f.text) {
-		s.reachHost(f.text, false)
-		return
-	}
-	if p.Sent && strings.HasPrefix(f.text, "@") {
-		f = f.slice(1, 0)
-	}
-	if f.proc != nil {
-		return
-	}
-	leaks := p.Sent && !p.Names && (f.secret || s.leaksFile(f, p.Tree))
-	stored := leaks && !holdsSecrets(f.text) && isStore[a.name] // a person decides whether a home is kept there
-	s.addPath(f, Path{Access: access, Recursive: p.Tree, Names: p.Names, Sent: p.Sent && !stored, Client: p.Client &&
-		!accountFile.MatchString(f.text)})
-	if leaks || p.Sent && a.use.Network && a.leavesAlone() && s.isDump(f) {
-		s.addUnread(SecretSent)
-	}
-	if access == Read && !p.Client && !p.Names {
-		a.reportSecretFile(p, f)
-	}
-	if k, _ := s.findTree(f.text); k == path.RootTree && access.Has(Write) && unpacks[a.name] {
-		a.s.addUnread(UnreadTarget)
-	}
-	s.judgeFile(a, p, f)
-}
-
-// accountFile is no file that a client logs in with.
-var accountFile = regexp.MustCompile(`^/etc/(?:shadow|gshadow|passwd|sudoers|master\.passwd)`)
-
-// isStore are the programs that copy whole folders to a store elsewhere.
-var isStore = toSet("aws gsutil gcloud rclone s3cmd mc azcopy s5cmd")
-
-var kernelTrees = toSet("/sys /proc /dev")
-
-// reportSecretFile asks where a program that talks to another machine is given a
-// file of credentials, unless as its own settings.
-func (a *action) reportSecretFile(p programs.Part, f field) {
-	if a.use.Network && holdsSecrets(f.text) && !strings.Contains(p.Option, "env") && !strings.Contains(p.Option, "config") &&
-		!strings.Contains(p.Option, "var-file") {
-		a.s.addUnread(SecretSent)
-	}
-}
-
-// isStandard reports whether a file is the standard input.
-func isStandard(text string) bool {
-	return text == "-" || text == "/dev/stdin" || text == "/dev/fd/0" || text == "/proc/self/fd/0"
-}
-
 // listUncovered are the words that no part stands in: what they hold may be a
 // path. Those behind a line or code are its parameters.
 func (a *action) listUncovered() []field {
+	if !slices.ContainsFunc(a.args, mayNamePath) { // most
+		return nil
+	}
 	var out []field
-	covered, parameters := a.coverWords()
+	covered, parameters := a.markCoveredWords()
 	for i, f := range a.args {
 		option := len(f.text) > 1 && f.text[0] == '-'
-		if covered[i] || !strings.ContainsAny(f.text, "/~.:") || !option && (i > parameters || saysText[a.name] || findsText[a.name]) {
+		if covered[i] || !mayNamePath(f) || !option && (i > parameters || saysText[a.name] || findsText[a.name]) {
 			continue
 		}
 		out = append(out, f)
@@ -397,9 +351,19 @@ func (a *action) listUncovered() []field {
 	return out
 }
 
-// coverWords marks the words that a part stands in, and returns where the
+func mayNamePath(f field) bool {
+	for i := range len(f.text) {
+		switch f.text[i] {
+		case '/', '~', '.', ':':
+			return true
+		}
+	}
+	return false
+}
+
+// markCoveredWords marks the words that a part stands in, and returns where the
 // parameters of a line or of code begin.
-func (a *action) coverWords() (covered []bool, parameters int) {
+func (a *action) markCoveredWords() (covered []bool, parameters int) {
 	covered, parameters = make([]bool, len(a.args)), len(a.args)
 	for _, p := range a.use.Parts {
 		if p.Arg < 0 || p.Arg >= len(a.args) {
@@ -459,7 +423,7 @@ func (a *action) readInput() {
 func (a *action) sendInput() {
 	a.s.made.sends++
 	if a.in.known { // some clients take lines for the shell
-		readBangs(a.s, a.in.text)
+		readShellEscapes(a.s, a.in.text)
 	}
 	if a.in.known && strings.Contains(strings.ToLower(a.in.text), "flush_all") { // of memcached
 		a.s.addDoubt(DatabaseLoss)
@@ -469,43 +433,71 @@ func (a *action) sendInput() {
 	}
 }
 
-// readLists reads the lists that a program is given by an option: an archiver's
-// of files, a client's of addresses.
-func (a *action) readLists() {
-	for _, p := range a.use.Parts {
-		f := a.field(p)
-		if p.Role != programs.File || p.Option == "" || f.proc == nil && len(a.s.made.files) == 0 && !isStandard(f.text) {
+// textOptions are the options whose value is text for people.
+var textOptions = toSet("-m --message --msg --title --body --text --comment --note --notes --desc --description --subject --summary " +
+	"--prompt --query --grep --pattern --regex --regexp --label --reason --name --content --match --search")
+
+// programOptions are those whose value a program is likely to run.
+var programOptions = toSet("-c -e -x -E -X -ex -o --exec --execute --cmd --command --run --eval --shell --hook --script --call --do " +
+	"--on-change --before --after --pre --post")
+
+// tryUnknown reads the words of a program that no row is of: what they mention,
+// what was just written under its name, and what they would be as a command.
+func (a *action) tryUnknown() {
+	s := a.s
+	s.mentionWords(a.args)
+	if s.replayFile("", a.argv[0], a.args) {
+		return
+	}
+	for i, f := range a.args {
+		opt, val, joined := strings.Cut(f.text, "=")
+		if textOptions[opt] || i > 0 && textOptions[a.args[i-1].text] {
 			continue
 		}
-		in := a.s.readFile(f, a.in)
-		switch p.Option {
-		case "-T", "--files-from":
-			b := *a
-			b.in = in
-			b.readNameList()
-		case "-K", "--config", "-i", "--input-file":
-			if a.use.Network && in.known {
-				readURLList(a.s, in.text)
-			}
-		default:
-			if f.proc != nil && in.known {
-				readForeign(a.s, in.text)
-			}
+		if joined && !strings.ContainsAny(f.text, " \n") {
+			f = f.withText(val)
 		}
+		if s.namesCoreTree(f) || len(f.text) > 2 && f.text[0] == '-' && s.namesCoreTree(f.slice(2, 0)) {
+			s.addUnread(UnreadProgram)
+		}
+		if i > 0 && programOptions[a.args[i-1].text] && strings.ContainsAny(f.text, "({`$;") {
+			s.tryCode(f)
+		}
+	}
+	s.tryCommands(a.name, a.args)
+}
+
+// noteTraits remembers what a command says of the whole line: whether it only
+// reads, and whether it takes names for files.
+func (a *action) noteTraits() {
+	s := a.s
+	if !a.use.Known || !a.use.Reads || a.use.Network {
+		s.made.impure = s.made.impure || !s.quiet && !instant[a.name]
+	}
+	if a.use.Input == programs.Items {
+		s.made.opens++
 	}
 }
 
-// readNameList records the files that an archiver is told of by its input.
-func (a *action) readNameList() {
-	a.s.made.opens++
-	a.s.made.trees++
-	sent := slices.ContainsFunc(a.use.Parts, func(p programs.Part) bool { return p.Sent })
-	if a.in.known {
-		for line := range strings.Lines(a.in.text) {
-			a.at.addPath(literalField(strings.TrimSpace(line)), Path{Access: Read, Recursive: true, Sent: sent})
-		}
+// startCommand makes a as new, each field of it, but for its use, which is put into
+// it next.
+func (a *action) startCommand(s *shell, name string, argv []field, in stream) {
+	a.s, a.at, a.name, a.argv, a.args = s, s, name, argv, argv[1:]
+	a.in, a.out, a.before = in, stream{open: true}, s.made.counts
+	a.ran, a.kept, a.counted = 0, nil, nil
+}
+
+// room is what acting on one command needs. Commands that follow each other share
+// one, those inside of others have their own.
+type room struct {
+	action
+	reader programs.Reader
+	words  []programs.Word
+}
+
+func listWords(words []programs.Word, args []field) []programs.Word {
+	for _, f := range args {
+		words = append(words, programs.Word{Text: f.text, Known: !f.unknown && f.proc == nil})
 	}
-	for _, t := range a.in.trees {
-		a.at.addPath(literalField(t), Path{Access: Read, Recursive: true, Sent: sent})
-	}
+	return words
 }

@@ -6,11 +6,9 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
 
-func (s *shell) runCall(ce *syntax.CallExpr, in stream) stream {
+func (s *shell) runCallExpr(ce *syntax.CallExpr, in stream) stream {
 	for _, a := range ce.Assigns {
 		s.assignVariable(a)
 	}
@@ -20,17 +18,20 @@ func (s *shell) runCall(ce *syntax.CallExpr, in stream) stream {
 	if len(ce.Args) < 3 && isItself(ce.Args[0]) {
 		s.findBreeding(s.started)
 	}
-	if argv := plainFields(ce.Args); argv != nil {
-		return s.runWords(argv, in)
+	if isPlain(ce.Args) {
+		argv := s.made.takeFields()
+		defer func() { s.made.giveFields(argv) }()
+		argv = appendPlain(argv, ce.Args)
+		return s.runWords(slices.Clip(argv), in) // nothing is added behind them
 	}
 	rest := make([]field, 0, len(ce.Args))
 	first := s.expandWord(ce.Args[0])
 	for _, w := range ce.Args[1:] {
-		if lit, ok := isSimple(w); ok {
+		if lit, ok := isSimpleWord(w); ok {
 			rest = append(rest, literalField(lit))
 			continue
 		}
-		rest = append(rest, flatten(s.expandWord(w))...)
+		rest = append(rest, flattenFields(s.expandWord(w))...)
 	}
 	out := stream{open: true}
 	for i, f := range first {
@@ -45,15 +46,21 @@ func (s *shell) runCall(ce *syntax.CallExpr, in stream) stream {
 	return out
 }
 
-// plainFields returns the fields of words that have nothing to expand, nil where
-// one has: most commands.
-func plainFields(list []*syntax.Word) []field {
+// isPlain reports whether words have nothing to expand: most commands.
+func isPlain(list []*syntax.Word) bool {
 	for _, w := range list {
-		if _, ok := isSimple(w); !ok {
-			return nil
+		if _, ok := isSimpleWord(w); !ok {
+			return false
 		}
 	}
-	argv := make([]field, 0, len(list))
+	return true
+}
+
+// appendPlain adds the fields of words that have nothing to expand.
+func appendPlain(argv []field, list []*syntax.Word) []field {
+	if argv = argv[:0]; cap(argv) < len(list) {
+		argv = make([]field, 0, max(len(list), 4))
+	}
 	for _, w := range list {
 		argv = append(argv, literalField(w.Parts[0].(*syntax.Lit).Value))
 	}
@@ -102,10 +109,10 @@ func (s *shell) runWords(argv []field, in stream) stream {
 	}
 	switch name {
 	case "xargs", "parallel":
-		s.runXargs(name, args, in)
+		newXargsJob(s, name, args, in).runEachItem()
 		return stream{open: true}
 	case "find", "fd", "fdfind":
-		return s.runFind(name, args)
+		return newSearch(s, name, args).run()
 	}
 	return s.runProgram(name, argv, in)
 }
@@ -115,25 +122,18 @@ func (s *shell) runProgram(name string, argv []field, in stream) stream {
 	if windowsPrograms[name] {
 		argv = splitDrives(argv)
 	}
-	room := &struct { // in one piece: most commands have few words
-		action
-		words [6]programs.Word
-	}{}
-	words := listWords(room.words[:0], argv[1:])
-	use := programs.ReadWords(name, words)
-	if base := paths.Base(argv[0].text); !use.Known && base != name {
-		use = programs.ReadWords(base, words) // R
-	}
+	room := s.made.takeRoom()
+	defer s.made.giveRoom(room)
+	room.words = listWords(room.words[:0], argv[1:])
 	a := &room.action
-	*a = action{s: s, at: s, name: name, argv: argv, args: argv[1:], use: use, in: in, out: stream{open: true}, before: s.made.counts}
-	return a.run()
-}
-
-func listWords(words []programs.Word, args []field) []programs.Word {
-	for _, f := range args {
-		words = append(words, programs.Word{Text: f.text, Known: !f.unknown && f.proc == nil})
+	a.startCommand(s, name, argv, in)
+	room.reader.ReadWords(name, room.words, &a.use)
+	if !a.use.Known {
+		if base := paths.Base(argv[0].text); base != name {
+			room.reader.ReadWords(base, room.words, &a.use) // R
+		}
 	}
-	return words
+	return a.run()
 }
 
 // windowsPrograms are Windows' own, whose words a backslash before a blank joins
@@ -198,32 +198,7 @@ func isPlainName(text string) bool {
 var shells = toSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93 pdksh yash osh oksh loksh mrsh nu elvish execline " +
 	"source .")
 
-func isShell(name string) bool { return shells[name] }
-
-func (s *shell) addCommand(name string, args []field, opaque bool) {
-	if s.quiet {
-		return
-	}
-	cmd := Command{Name: name, Opaque: opaque, Dynamic: opaque, Args: make([]string, len(args))}
-	if opaque {
-		cmd.Name = ""
-		s.addDoubt(OpaqueCommand)
-	}
-	for i, a := range args {
-		cmd.Args[i] = a.text
-		cmd.Dynamic = cmd.Dynamic || a.unknown
-	}
-	s.out.Commands = append(s.out.Commands, cmd)
-}
-
-// addOpaque records an interpreter whose program can't be known.
-func (s *shell) addOpaque(name string) {
-	if s.quiet {
-		return
-	}
-	s.out.Commands = append(s.out.Commands, Command{Name: name, Dynamic: true, Opaque: true})
-	s.addDoubt(OpaqueCommand)
-}
+func isShellName(name string) bool { return shells[name] }
 
 // destroyers are the programs that a pattern in a command's name is tried
 // against.
@@ -239,7 +214,7 @@ func (s *shell) guessRemoval(f field, args []field) {
 			s.tryWords(append(literalFields([]string{n}), args...))
 		}
 	}
-	if slices.ContainsFunc(args, s.isCore) {
+	if slices.ContainsFunc(args, s.namesCoreTree) {
 		s.addUnread(UnreadProgram)
 	}
 }
@@ -284,19 +259,22 @@ const ownName = "vedette"
 // they lift pauses and erase or open what is sealed. The rest of it only reads
 // configurations and cases, and is free.
 func (s *shell) findOperator(f field, name string, args []field) {
-	if (name == ownName || s.isSelf(f, name)) && isOperators(args) {
+	if (name == ownName || s.isOwnProgram(f, name)) && isOperators(args) {
 		s.addDanger(Operator)
 	}
 }
 
-// isSelf reports whether a command is the running program, by its name or by
+// isOwnProgram reports whether a command is the running program, by its name or by
 // where the word leads.
-func (s *shell) isSelf(f field, name string) bool {
+func (s *shell) isOwnProgram(f field, name string) bool {
 	self := s.env.Program
 	if self == "" {
 		return false
 	}
-	if name == programName(self) {
+	if s.made.self == "" {
+		s.made.self = programName(self)
+	}
+	if name == s.made.self {
 		return true
 	}
 	if f.unknown || !strings.Contains(f.text, "/") {
@@ -315,7 +293,7 @@ func isOperators(args []field) bool {
 		if !a.unknown && len(a.text) > 1 && a.text[0] == '-' {
 			continue
 		}
-		if isOperator(a, args[i+1:]) {
+		if isOperatorWord(a, args[i+1:]) {
 			return true
 		}
 		if i == 0 || args[i-1].text == "--" || !strings.HasPrefix(args[i-1].text, "-") || strings.Contains(args[i-1].text, "=") {
@@ -325,8 +303,8 @@ func isOperators(args []field) bool {
 	return false
 }
 
-// isOperator reports whether one word, with what follows, is such a command.
-func isOperator(command field, rest []field) bool {
+// isOperatorWord reports whether one word, with what follows, is such a command.
+func isOperatorWord(command field, rest []field) bool {
 	if command.unknown || command.glob {
 		return true
 	}
@@ -357,4 +335,405 @@ func (s *shell) guessOperator(f field, args []field) {
 	}) || args[0].text == "journal" && args[1].text == "purge") {
 		s.addDanger(Operator)
 	}
+}
+
+// runBuiltin runs the words of a shell that change the shell itself: they give a
+// name a value, another name to a command, or keep a line for later. first is
+// the command's first word as it stands.
+func (s *shell) runBuiltin(first field, name string, args []field, in stream) (stream, bool) {
+	if line, ok := s.def.aliases[first.text]; ok {
+		return s.runAlias(first.text, line, args, in), true
+	}
+	done := stream{open: true, known: true}
+	switch name {
+	case "cd", "pushd", "chdir":
+		s.changeFolder(args)
+	case "eval":
+		return s.evalWords(args), true
+	case "source", ".":
+		if ops := listOperands(args, ""); len(ops) > 0 {
+			s.runScript("source", ops[0], in, ops[1:])
+		}
+	case "read":
+		s.readIntoNames(args, in)
+	case "mapfile", "readarray":
+		s.readIntoArray(args, in)
+		return done, false
+	case "printf":
+		if len(args) < 2 || args[0].text != "-v" {
+			return done, false
+		}
+		s.readSubscript(args[1].text)
+		s.setVariable(args[1].text, substitutedValue(s.printText(name, args[2:], in)))
+	case "shift":
+		s.params = s.params[min(1, len(s.params)):]
+	case "command", "exec", "builtin":
+		rest := listOperands(args, "a")
+		if len(rest) > 0 && changesShell[rest[0].text] { // "builtin cd /" changes this shell
+			return s.runWords(args[len(args)-len(rest):], in), true
+		}
+		return stream{open: true}, len(rest) == 0
+	default:
+		return done, s.runKeepingBuiltin(name, args)
+	}
+	return done, true
+}
+
+// changesShell are the builtins that change the shell they run in.
+var changesShell = toSet("cd pushd chdir eval source . read mapfile readarray printf shift set alias unset")
+
+// runKeepingBuiltin runs the builtins that keep words for later; it reports whether
+// there is no more to be said of them.
+func (s *shell) runKeepingBuiltin(name string, args []field) bool {
+	switch name {
+	case "set":
+		s.setPositionals(args)
+	case "alias":
+		s.defineAliases(args)
+	case "hash":
+		if len(args) == 3 && args[0].text == "-p" {
+			setKey(&s.ownNames().aliases, args[2].text, args[1].text)
+		}
+	case "unset", "let", "test", "[", "wait":
+		for _, a := range args {
+			s.readSubscript(a.text)
+		}
+	case "fc", "history":
+		if len(args) > 1 && args[0].text == "-s" {
+			s.guessLine(joinTexts(args[1:]))
+		}
+	case "enable":
+		if hasFlag(args, "f") {
+			s.addOpaque("enable")
+		}
+	case "bind", "zargs":
+		readForeign(s, joinTexts(args))
+		return name == "zargs"
+	}
+	return false
+}
+
+func (s *shell) changeFolder(args []field) {
+	ops := listOperands(args, "")
+	if v := s.def.vars["CDPATH"]; len(ops) == 1 && len(v) > 0 && !v.isUnknown() && !strings.HasPrefix(ops[0].text, "/") &&
+		!strings.HasPrefix(ops[0].text, ".") {
+		dir, _, _ := strings.Cut(v[0].text(), ":")
+		ops[0] = ops[0].withText(strings.TrimSuffix(dir, "/") + "/" + ops[0].text)
+	}
+	if len(ops) == 0 {
+		s.setVariable("PWD", value{{{s: s.env.HomeFolder(), kind: quotedFrag, provenance: provenance{home: true}}}})
+		return
+	}
+	if !ops[0].unknown {
+		s.addPath(ops[0], Path{Access: Read, Extent: Extent{Names: true}})
+	}
+	s.setVariable("PWD", s.valueOfFolder(ops[0]))
+}
+
+// enterFolder is the shell as if it had changed to a folder.
+func (s *shell) enterFolder(dir field) *shell {
+	if dir.text == "" {
+		return s
+	}
+	v := s.valueOfFolder(dir)
+	f := s.fork()
+	f.unsure = 0
+	setKey(&f.ownNames().vars, "PWD", v)
+	return f
+}
+
+// evalWords parses the joined words again.
+func (s *shell) evalWords(args []field) stream {
+	unknown := slices.ContainsFunc(args, func(f field) bool { return f.unknown })
+	if !unknown {
+		return s.parseText(joinTexts(args))
+	}
+	for _, a := range args {
+		if a.unknown {
+			s.addOpaque("eval")
+			s.guessLine(a.bare)
+		}
+	}
+	s.guessLine(joinTexts(args))
+	return stream{open: true}
+}
+
+func (s *shell) defineAliases(args []field) {
+	if len(args) > 1 && !strings.Contains(args[0].text, "=") { // of csh and fish
+		s.guessLine(joinTexts(args[1:]))
+		setKey(&s.ownNames().aliases, args[0].text, joinTexts(args[1:]))
+	}
+	for _, a := range args {
+		if n, line, ok := strings.Cut(a.text, "="); ok {
+			if !a.unknown {
+				setKey(&s.ownNames().aliases, n, line)
+			}
+			s.guessLine(line)
+		}
+	}
+}
+
+// runAlias runs a line with the words that follow its alias. An alias does not
+// mean itself.
+func (s *shell) runAlias(name, line string, args []field, in stream) stream {
+	f := s.fork()
+	delete(f.ownNames().aliases, name)
+	if strings.ContainsAny(line, ";|&<>()$`\"'\\") {
+		return f.parseText(line + " " + joinTexts(args))
+	}
+	return f.runWords(append(literalFields(strings.Fields(line)), args...), in)
+}
+
+// readSubscript runs what the index of an array element substitutes.
+func (s *shell) readSubscript(text string) {
+	if i := strings.IndexByte(text, '['); i > 0 && strings.ContainsAny(text[i:], "$`") {
+		s.guessLine(text[i+1:])
+	}
+}
+
+func (s *shell) readQuotedSubscript(w *syntax.Word) {
+	if len(w.Parts) == 1 {
+		if q, ok := w.Parts[0].(*syntax.SglQuoted); ok {
+			s.readSubscript(q.Value)
+		}
+	}
+}
+
+// readIntoNames is "read a b": the first line of what it is fed, split at IFS, or all
+// words of it in one array.
+func (s *shell) readIntoNames(args []field, in stream) {
+	s.made.opens++
+	names := listOperands(args, "dDiknNptu")
+	if len(names) == 0 {
+		names = literalFields([]string{"REPLY"})
+	}
+	line, _, _ := strings.Cut(in.text, "\n")
+	for i, n := range names {
+		s.readSubscript(n.text)
+		v := fedValue(in)
+		switch {
+		case !in.known:
+		case hasFlag(args, "a"):
+			for v = nil; line != "" && len(v) < maxAlts; {
+				var word string
+				word, line = s.cutAtSeparator(line)
+				v = append(v, frags{{s: word, kind: quotedFrag}})
+			}
+		case i < len(names)-1:
+			var word string
+			word, line = s.cutAtSeparator(line)
+			v = literalValue(word)
+		default:
+			v = literalValue(strings.TrimSpace(line))
+		}
+		s.setVariable(n.text, v)
+	}
+}
+
+func (s *shell) readIntoArray(args []field, in stream) {
+	s.made.opens++
+	name := "MAPFILE"
+	if ops := listOperands(args, "dnOsuCc"); len(ops) > 0 {
+		name = ops[0].text
+	}
+	s.setVariable(name, fedValue(in))
+}
+
+// declareNames is "declare x=1" and its kin; with -n a name for another variable.
+// Without a name it prints those that there are.
+func (s *shell) declareNames(cmd *syntax.DeclClause) stream {
+	byName, named := false, false
+	for _, a := range cmd.Args {
+		named = named || a.Name != nil
+		if a.Name == nil && a.Value != nil {
+			byName = byName || strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "n") && cmd.Variant.Value != "export"
+			s.readQuotedSubscript(a.Value)
+		}
+		s.assignVariable(a)
+		if byName && a.Name != nil && a.Value != nil {
+			if to := a.Value.Lit(); syntax.ValidName(to) {
+				setKey(&s.ownNames().refs, a.Name.Value, to)
+			}
+		}
+	}
+	return stream{open: true, taint: taint{leak: leak{secret: !named}}}
+}
+
+func (s *shell) assignVariable(a *syntax.Assign) {
+	if a.Name == nil {
+		if a.Value != nil {
+			s.expandWords(a.Value)
+		}
+		return
+	}
+	if a.Naked && a.Value == nil && a.Array == nil {
+		return
+	}
+	name := a.Name.Value
+	if a.Index != nil { // x[$(cmd)]=1
+		s.walkSubstitutions(a.Index)
+	}
+	v := s.readAssigned(a)
+	if a.Append {
+		if old, ok := s.def.vars[name]; ok && a.Array == nil {
+			v = s.combineValues(old, v)
+		} else {
+			v = append(old[:len(old):len(old)], v...)
+			s.budget.takeItems(len(v) / maxAlts)
+		}
+	}
+	for i, f := range v {
+		if f.size() > maxValue {
+			v[i] = frags{{s: "$" + name, kind: unknownFrag}}
+		}
+	}
+	for _, f := range v[:min(len(v), 2)] {
+		if t := f.text(); strings.Contains(t, "[$(") {
+			s.readSubscript(t) // what arithmetic makes of it
+		}
+	}
+	s.setVariable(name, v)
+	s.bindVariable(name, v)
+}
+
+func (s *shell) readAssigned(a *syntax.Assign) value {
+	if a.Array == nil {
+		return s.expandUnsplit(a.Value, false)
+	}
+	// An array is kept as the values that its elements have: used as a
+	// whole, all of them are fields.
+	var v value
+	for _, e := range a.Array.Elems {
+		if e.Value != nil {
+			for _, f := range flattenFields(s.expandWord(e.Value)) {
+				v = append(v, f.toFrags())
+			}
+		}
+	}
+	return v
+}
+
+// commandVars are the variables whose value some program runs.
+var commandVars = toSet("GIT_SSH_COMMAND GIT_SSH GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_ASKPASS GIT_EXTERNAL_DIFF " +
+	"GIT_PROXY_COMMAND GIT_CONFIG_PARAMETERS SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR EDITOR VISUAL FCEDIT PAGER MANPAGER BAT_PAGER " +
+	"SYSTEMD_PAGER SYSTEMD_EDITOR PSQL_PAGER PSQL_EDITOR DELTA_PAGER AWS_PAGER GH_PAGER GH_EDITOR GH_BROWSER GLAB_EDITOR BROWSER " +
+	"LESSOPEN LESSCLOSE LESS PROMPT_COMMAND RSYNC_RSH CVS_RSH SVN_SSH HGEDITOR SVN_EDITOR BORG_RSH BORG_PASSCOMMAND " +
+	"RESTIC_PASSWORD_COMMAND FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS FZF_CTRL_T_COMMAND KUBE_EDITOR KUBECTL_EXTERNAL_DIFF RUSTC_WRAPPER " +
+	"RUSTC SHELL CC CXX LD AR MAKE SHELL_COMMAND NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell npm_config_git npm_config_editor " +
+	"MANOPT GOFLAGS TAR_OPTIONS PS0 PS1 PS2 PS4 precmd")
+
+// proxies are the variables that name the host that clients go to first.
+var proxies = toSet("http_proxy https_proxy all_proxy ftp_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY AWS_EC2_METADATA_SERVICE_ENDPOINT " +
+	"AWS_CONTAINER_CREDENTIALS_FULL_URI GCE_METADATA_HOST")
+
+// startFiles are the variables that name a program to run first, and what
+// runs it.
+var startFiles = map[string]string{"BASH_ENV": "bash", "ENV": "sh", "PYTHONSTARTUP": "python", "RUBYOPT": "ruby", "PERL5OPT": "perl",
+	"NODE_OPTIONS": "node", "JAVA_TOOL_OPTIONS": "java", "_JAVA_OPTIONS": "java"}
+
+// bindVariable reads the value that a variable is given for the sake of the programs
+// that run it.
+func (s *shell) bindVariable(name string, v value) {
+	if len(v) == 0 {
+		return
+	}
+	lib := name == "LD_PRELOAD" || name == "LD_AUDIT" || name == "DYLD_INSERT_LIBRARIES"
+	if cacheVars[name] && s.namesCoreTree(fieldOfFrags(v[0])) {
+		s.addUnread(UnreadTarget)
+	}
+	if proxies[name] {
+		s.findMetadata(literalField(v[0].text()))
+	}
+	if strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(strings.TrimSpace(v[0].text()), "() {") {
+		_, body, _ := strings.Cut(v[0].text(), "{") // a function, and what Shellshock ran behind it
+		s.guessLine("{" + body)
+		s.guessLine(strings.TrimSuffix(strings.TrimSpace(body), "}"))
+		for part := range strings.SplitSeq(body, "}") {
+			s.guessLine(strings.TrimLeft(part, "; "))
+		}
+	}
+	if !lib && !commandVars[name] && !namesRunner(name) && startFiles[name] == "" && !strings.HasPrefix(name, "GIT_CONFIG_VALUE_") {
+		return
+	}
+	for _, fr := range v[:min(len(v), 4)] {
+		s.bindRunnerField(name, fieldOfFrags(fr), lib)
+	}
+}
+
+func (s *shell) bindRunnerField(name string, f field, lib bool) {
+	switch {
+	case lib:
+		s.loadLibraries(f)
+		return
+	case startFiles[name] != "":
+		s.readStartFile(startFiles[name], f)
+		return
+	case strings.HasPrefix(name, "PS") && len(name) == 3:
+		if !strings.Contains(f.text, "$(") && !strings.Contains(f.text, "`") {
+			return // a prompt without a command in it
+		}
+		f = f.withText(`true "` + strings.NewReplacer(`"`, `\"`, `\$(`, "$(").Replace(f.text) + `"`)
+	case optionVars[name]:
+		_, cmd, _ := strings.Cut(f.text, "exec=")
+		f = f.withText(cmd)
+	}
+	if !strings.Contains(f.text, " ") {
+		s.doubtPassedProgram(f)
+	}
+	s.runHook(f)
+}
+
+// optionVars hold options, one of which names what is run.
+var optionVars = toSet("TAR_OPTIONS GOFLAGS")
+
+// cacheVars are the variables that name the folder that a program's "clean"
+// removes.
+var cacheVars = toSet("GOCACHE GOMODCACHE CARGO_TARGET_DIR npm_config_cache NPM_CONFIG_CACHE YARN_CACHE_FOLDER CCACHE_DIR PIP_CACHE_DIR")
+
+// namesRunner reports whether a build tool runs what a variable of this name
+// holds: CARGO_TARGET_…_RUNNER, RUSTC_WORKSPACE_WRAPPER.
+func namesRunner(name string) bool {
+	return strings.HasPrefix(name, "CARGO_") && (strings.HasSuffix(name, "_RUNNER") || strings.HasSuffix(name, "_LINKER")) ||
+		strings.HasPrefix(name, "RUSTC_") && strings.HasSuffix(name, "_WRAPPER") ||
+		name == "CMAKE_C_COMPILER_LAUNCHER" || name == "CMAKE_CXX_COMPILER_LAUNCHER"
+}
+
+func (s *shell) readStartFile(by string, f field) {
+	switch {
+	case (by == "bash" || by == "sh") && (strings.Contains(f.text, "$(") || strings.Contains(f.text, "`")):
+		s.guessLine(`true "` + f.text + `"`) // its name is expanded first
+	case f.proc != nil, strings.Contains(f.text, "/") && !strings.ContainsAny(f.text, " ="):
+		s.runScript(by, f, stream{}, nil)
+	case by != "bash" && by != "sh" && strings.ContainsAny(f.text, "-("):
+		s.mentionWords(literalFields(strings.Fields(f.text)))
+		s.readCode(f, "")
+	}
+}
+
+// substituteItems puts the items where replace stands, or at the end.
+func (s *shell) substituteItems(words []field, replace string, items []field) []field {
+	out, found := make([]field, 0, len(words)+len(items)), false
+	for _, w := range words {
+		switch {
+		case w.text == replace:
+			out, found = append(out, items...), true
+		case strings.Contains(w.text, replace) && len(items) > 0:
+			found = true
+			it := items[0]
+			if !s.budget.TakeBytes(len(w.text) + strings.Count(w.text, replace)*len(it.text)) {
+				return out
+			}
+			w.text = strings.ReplaceAll(w.text, replace, it.text)
+			w.bare = strings.ReplaceAll(w.bare, replace, it.bare)
+			w.unknown, w.fed = w.unknown || it.unknown, w.fed || it.fed
+			w.mix(it.taint)
+			out = append(out, w)
+		default:
+			out = append(out, w)
+		}
+	}
+	if !found {
+		out = append(out, items...)
+	}
+	return out
 }

@@ -7,112 +7,66 @@ import (
 	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
-	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
-
-// addEffect records what a program does beyond files.
-func (s *shell) addEffect(e programs.Effect) {
-	switch {
-	case slices.Contains(UnreadCodes(), e.Code):
-		s.addUnread(e.Code)
-	case e.Class == programs.Danger:
-		s.addDanger(e.Code)
-	case e.Class == programs.Doubt:
-		s.addDoubt(e.Code)
-	default:
-		s.addChange(e.Code)
-	}
-}
-
-// judgeFile looks for what can't be undone in what a program does to a file.
-func (s *shell) judgeFile(a *action, p programs.Part, f field) {
-	access := Access(p.Access)
-	switch p.Effect {
-	case "":
-		if access.Has(Delete) {
-			s.removeTarget(f, p.Tree)
-			if p.Tree && (a.name != "rm" || hasFlag(a.args, "f", "force")) && s.wipesProject(f) {
-				s.addDoubt(ProjectWipe) // without -f it stops to ask
-			}
-		}
-		if access.Has(Write) {
-			s.writeTarget(a.name, f, access)
-		}
-	case MakeFS:
-		s.makeFileSystem(f)
-	case ChmodTree, ChownTree:
-		s.changeMode(a, p, f)
-	case MoveTree:
-		s.moveTree(a, f)
-	case RmRoot, RmHome, RmSystem, "rsync_delete", "only_core":
-		if k, _ := s.findTree(f.text); k != path.NoTree {
-			s.addDanger(removalOf(k))
-		}
-	case DeviceWrite:
-		s.writeDevice(f)
-	default:
-		s.addTreeEffect(p.Effect, f)
-	}
-}
 
 // addTreeEffect records an effect that only holds of a device or of a tree that
 // matters.
-func (s *shell) addTreeEffect(code string, f field) {
-	k, _ := s.findTree(f.text)
-	if k == path.NoTree && !s.isOnDevice(f) {
+func (fv *fileView) addTreeEffect(code string, f field) {
+	k, _ := fv.findTree(f.text)
+	if k == path.NoTree && !fv.isOnDevice(f) {
 		return
 	}
 	switch {
 	case slices.Contains(DangerCodes(), code):
-		s.addDanger(code)
+		fv.addDanger(code)
 	case slices.Contains(DoubtCodes(), code):
-		s.addDoubt(code)
+		fv.addDoubt(code)
 	case slices.Contains(UnreadCodes(), code):
-		s.addUnread(code)
+		fv.addUnread(code)
 	default:
-		s.addChange(code)
+		fv.addChange(code)
 	}
 }
 
 // removeTarget looks at one thing that is removed, with all below it or not.
-func (s *shell) removeTarget(f field, all bool) {
-	k, entries := s.findTree(f.text)
+func (fv *fileView) removeTarget(f field, all bool) {
+	k, entries := fv.findTree(f.text)
 	if w := findWindows(f.text); all && w != path.NoTree {
 		k = w
 	}
 	if k != path.NoTree && (all || f.tree || entries && k != path.RootTree) {
-		s.addDanger(removalOf(k))
+		fv.addDanger(removalCode(k))
 		return
 	}
-	if len(s.made.remapped) > 0 {
-		s.addUnread(UnreadTarget)
+	if len(fv.made.remapped) > 0 {
+		fv.addUnread(UnreadTarget)
 	}
-	if all && slices.ContainsFunc(s.resolvePath(f.text), func(p string) bool { return backups[strings.TrimSuffix(p, "/*")] }) {
-		s.addDoubt(BackupLoss)
+	if all && slices.ContainsFunc(fv.resolvePath(f.text), func(p string) bool { return backups[strings.TrimSuffix(p, "/*")] }) {
+		fv.addDoubt(BackupLoss)
 	}
-	if !f.unknown || !all || !isUnsure(f) {
-		s.doubtFed(f)
+	if !f.unknown || !all || !isUnsureTarget(f) {
+		fv.doubtFedTarget(f)
 	}
 	switch {
 	case !f.unknown || !all:
-	case isUnsure(f):
-		s.addDoubt(UnknownTarget)
+	case isUnsureTarget(f):
+		fv.addDoubt(UnknownTarget)
 	case f.bare != "" && !namesScratch(f.text):
 		// Where X is empty, "$X/*" and "/$X" are the root, "$X/usr" is a
 		// system's and "~/$X" a home.
-		if k, _ := s.findTree(strings.ReplaceAll(f.bare, "$entry", "")); k != path.NoTree {
-			s.addDoubt(UnsetTree)
+		if k, _ := fv.findTree(strings.ReplaceAll(f.bare, "$entry", "")); k != path.NoTree {
+			fv.addDoubt(UnsetTree)
 		}
 	}
 }
 
-// doubtFed asks about what comes from a pipe, a loop or a search, unless it can
+// doubtFedTarget asks about what comes from a pipe, a loop or a search, unless it can
 // only lie below the working folder, or in a folder for passing files.
-func (s *shell) doubtFed(f field) {
-	if !f.fed || f.proc != nil || s.isScratch(f) || disposable.MatchString(f.text) {
+func (fv *fileView) doubtFedTarget(f field) {
+	if !f.fed || f.proc != nil || fv.isScratchPath(f) || disposable.MatchString(f.text) {
 		return
 	}
-	s.addUnread(UnreadTarget)
+	fv.addUnread(UnreadTarget)
 }
 
 // disposable are the names of files that are made again by themselves.
@@ -122,14 +76,14 @@ var disposable = regexp.MustCompile(`(?i)/[*._a-z0-9-]*(\.(pyc|pyo|o|obj|class|t
 // scratchFolders are those where nothing is kept.
 var scratchFolders = []string{"/tmp/", "/dev/shm/", "/var/tmp/"}
 
-// isScratch reports whether all that a word may name lies below the working
+// isScratchPath reports whether all that a word may name lies below the working
 // folder or in a folder for passing files.
-func (s *shell) isScratch(f field) bool {
+func (fv *fileView) isScratchPath(f field) bool {
 	if f.blank {
 		return false
 	}
-	root := strings.TrimSuffix(orElse(s.env.Root, path.UnknownFolder), "/") + "/"
-	for _, p := range s.resolvePath(f.text) {
+	root := strings.TrimSuffix(orElse(fv.env.Root, path.UnknownFolder), "/") + "/"
+	for _, p := range fv.resolvePath(f.text) {
 		inside := strings.HasPrefix(p, root) && len(p) > len(root) || f.tree && p+"/" == root
 		if !inside && !slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(p, dir) && len(p) > len(dir) }) {
 			return false
@@ -151,7 +105,7 @@ func findWindows(text string) path.Tree {
 	return path.NoTree
 }
 
-func removalOf(k path.Tree) string {
+func removalCode(k path.Tree) string {
 	switch k {
 	case path.RootTree:
 		return RmRoot
@@ -161,11 +115,11 @@ func removalOf(k path.Tree) string {
 	return RmSystem
 }
 
-// isUnsure reports whether nothing is known of what a word names: no folder on
+// isUnsureTarget reports whether nothing is known of what a word names: no folder on
 // its way, no end of its name. A parameter is looked at where the function is
 // called; a variable of the environment that is named after what is made again
 // is believed.
-func isUnsure(f field) bool {
+func isUnsureTarget(f field) bool {
 	if !f.unknown || positional.MatchString(f.text) || namesScratch(f.text) {
 		return false
 	}
@@ -197,12 +151,12 @@ func namesScratch(text string) bool { return len(text) < 256 && scratch.MatchStr
 
 // wipesProject reports whether something that is removed with all below it is
 // the working tree, or the history of it.
-func (s *shell) wipesProject(f field) bool {
-	if s.env.Root == "" && !slices.Contains(s.resolvePath("."), path.UnknownFolder) {
+func (fv *fileView) wipesProject(f field) bool {
+	if fv.env.Root == "" && !slices.Contains(fv.resolvePath("."), path.UnknownFolder) {
 		return false
 	}
-	root := orElse(strings.TrimSuffix(s.env.Root, "/"), path.UnknownFolder)
-	for _, p := range s.resolvePath(f.text) {
+	root := orElse(strings.TrimSuffix(fv.env.Root, "/"), path.UnknownFolder)
+	for _, p := range fv.resolvePath(f.text) {
 		for {
 			i := strings.LastIndexByte(p, '/')
 			if i <= 0 || !path.IsEveryEntry(p[i+1:]) {
@@ -218,81 +172,77 @@ func (s *shell) wipesProject(f field) bool {
 }
 
 // writeTarget looks at what is written over.
-func (s *shell) writeTarget(name string, f field, access Access) {
-	s.dialSocket(f)
-	if len(s.made.remapped) > 0 {
-		s.addUnread(UnreadTarget)
+func (fv *fileView) writeTarget(name string, f field, access Access) {
+	fv.dialSocket(f)
+	if len(fv.made.remapped) > 0 {
+		fv.addUnread(UnreadTarget)
 	}
 	switch {
 	case name == "dd" || f.tree && !access.Has(Read):
-		s.writeDevice(f)
-	case s.isOnDevice(f):
-		s.addDanger(DeviceWrite)
+		fv.writeDevice(f)
+	case fv.isOnDevice(f):
+		fv.addDanger(DeviceWrite)
 	}
 	if access == Write {
-		s.doubtFed(f)
-		if k, entries := s.findTree(f.text); entries && k != path.NoTree { // each file in it
-			s.addDanger(removalOf(k))
+		fv.doubtFedTarget(f)
+		if k, entries := fv.findTree(f.text); entries && k != path.NoTree { // each file in it
+			fv.addDanger(removalCode(k))
 		}
 	}
 }
 
 // writeDevice looks for a device, or each file of a tree, that is overwritten.
-func (s *shell) writeDevice(f field) {
+func (fv *fileView) writeDevice(f field) {
 	switch {
-	case isUnsure(f):
-		s.addDoubt(UnknownTarget)
-	case s.isOnDevice(f):
-		s.addDanger(DeviceWrite)
+	case isUnsureTarget(f):
+		fv.addDoubt(UnknownTarget)
+	case fv.isOnDevice(f):
+		fv.addDanger(DeviceWrite)
 	case f.tree || f.text == "/": // of find's {}: each file below
 		f.tree = true
-		s.removeTarget(f, true)
+		fv.removeTarget(f, true)
 	}
 }
 
 // isOnDevice reports whether f is a device that holds data.
-func (s *shell) isOnDevice(f field) bool {
-	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !s.isInDev() &&
-		len(s.made.links) == 0 {
+func (fv *fileView) isOnDevice(f field) bool {
+	if !strings.Contains(f.text, "dev") && !strings.ContainsAny(f.text, "*?[~") && !strings.Contains(f.text, "Drive") && !fv.worksInDev() &&
+		len(fv.made.links) == 0 {
 		return false // it can't resolve to one: most arguments
 	}
-	return slices.ContainsFunc(s.resolvePath(f.text), path.IsDevice)
-}
-
-func (s *shell) isInDev() bool {
-	return slices.ContainsFunc(s.def.vars["PWD"], func(f frags) bool { return strings.Contains(f.text(), "dev") })
+	return slices.ContainsFunc(fv.resolvePath(f.text), path.IsDevice)
 }
 
 // makeFileSystem is mkfs: it makes a file system over what is there. In a file
 // that is named as one that is how disk images are made.
-func (s *shell) makeFileSystem(f field) {
+func (fv *fileView) makeFileSystem(f field) {
 	file := !f.unknown && !f.glob && strings.ContainsAny(f.text, "./")
-	if s.mayBeDevice(f) || !file {
-		s.addDanger(MakeFS)
+	if fv.mayBeDevice(f) || !file {
+		fv.addDanger(MakeFS)
 	}
 }
 
-func (s *shell) mayBeDevice(f field) bool {
+func (fv *fileView) mayBeDevice(f field) bool {
 	if f.unknown || f.glob || strings.ContainsAny(f.text, "=:") {
 		return true
 	}
-	return slices.ContainsFunc(s.resolvePath(f.text), func(p string) bool {
-		r := s.links.Follow(p)
+	return slices.ContainsFunc(fv.resolvePath(f.text), func(p string) bool {
+		r := fv.links.Follow(p)
 		for _, dir := range []string{"/dev", "/proc", "/sys"} {
 			if p == dir || r == dir || strings.HasPrefix(p, dir+"/") || strings.HasPrefix(r, dir+"/") {
 				return true
 			}
 		}
-		k, _ := path.FindTree(p, s.env)
+		k, _ := path.FindTree(p, fv.env)
 		return k != path.NoTree
 	})
 }
 
 var octal = regexp.MustCompile(`^[0-7]{1,5}$`)
 
-// opensAll reports whether a mode lets everybody write, or the group do as the
+// opensToAll reports whether a mode lets everybody write, or the group do as the
 // owner does.
-func opensAll(mode string) bool {
+func opensToAll(mode string) bool {
 	if octal.MatchString(mode) {
 		m := strings.TrimLeft(mode, "0")
 		last := mode[len(mode)-1]
@@ -319,66 +269,29 @@ func closesOwner(mode string) bool {
 
 // emptyFile records that a file is left with nothing in it: outside of the
 // working folder that is as good as a removal.
-func (s *shell) emptyFile(f field) {
-	if s.wipesProject(f) { // each file below
-		s.addDoubt(ProjectWipe)
+func (fv *fileView) emptyFile(f field) {
+	if fv.wipesProject(f) { // each file below
+		fv.addDoubt(ProjectWipe)
 	}
-	if f.blank || f.text == "" || isHarmless(f.text) || s.isScratch(f) {
+	if f.blank || f.text == "" || isHarmlessTarget(f.text) || fv.isScratchPath(f) {
 		return
 	}
-	s.addAccess(f, Delete)
-	s.removeTarget(f, false)
+	fv.addAccess(f, Delete)
+	fv.removeTarget(f, false)
 	if strings.ContainsAny(f.text, "*?") && !strings.HasSuffix(f.text, ".log") && !disposable.MatchString(f.text) {
-		s.doubtFed(field{text: f.text, bare: f.bare, fed: true}) // one after another
+		fv.doubtFedTarget(field{text: f.text, bare: f.bare, provenance: provenance{fed: true}}) // one after another
 	}
 }
 
-func isHarmless(text string) bool {
+func isHarmlessTarget(text string) bool {
 	return strings.HasPrefix(text, "/dev/") || strings.HasPrefix(text, "&")
-}
-
-// changeMode looks at modes, owners and attributes of whole trees.
-func (s *shell) changeMode(a *action, p programs.Part, f field) {
-	k, entries := s.findTree(f.text)
-	if k == path.NoTree {
-		k = findWindows(f.text)
-	}
-	if k == path.NoTree {
-		return
-	}
-	mode := a.findMode(p)
-	switch {
-	case p.Effect == ChownTree:
-		if (p.Tree || f.tree) && !s.returnsHome(mode, f, k) {
-			s.addDanger(ChownTree)
-		}
-	case a.name != "chmod":
-		if p.Tree && (k != path.HomeTree || a.name == "setfacl" && hasFlag(a.args, "bk", "remove-all", "set", "remove-default")) ||
-			a.name == "chcon" && p.Tree {
-			s.addDanger(ChmodTree)
-		}
-	case opensAll(mode) && (p.Tree || entries || k != path.HomeTree), p.Tree && closesOwner(mode),
-		k != path.HomeTree && (p.Tree || mode != "" && strings.Trim(mode, "0") == ""):
-		s.addDanger(ChmodTree)
-	}
-}
-
-// findMode is the mode or the owner that a program gives, the word before its
-// first file.
-func (a *action) findMode(p programs.Part) string {
-	for _, m := range a.use.Parts {
-		if m.Role == programs.Data && m.Option == "" && m.Arg >= 0 && m.Arg < p.Arg {
-			return a.args[m.Arg].text
-		}
-	}
-	return ""
 }
 
 // returnsHome reports whether a home folder is only given to the one it is
 // named after, the usual repair.
-func (s *shell) returnsHome(owner string, f field, k path.Tree) bool {
+func (fv *fileView) returnsHome(owner string, f field, k path.Tree) bool {
 	user, _, _ := cutAny(owner, ":.")
-	for _, p := range s.resolvePath(f.text) {
+	for _, p := range fv.resolvePath(f.text) {
 		if k != path.HomeTree || paths.Base(strings.TrimSuffix(p, "/*")) != user {
 			return false
 		}
@@ -386,19 +299,24 @@ func (s *shell) returnsHome(owner string, f field, k path.Tree) bool {
 	return true
 }
 
-// moveTree is mv: what is moved away is no longer where all look for it.
-func (s *shell) moveTree(a *action, f field) {
-	gone := false
-	for _, p := range a.use.Parts {
-		if p.Role == programs.File && Access(p.Access) == Write {
-			gone = slices.Contains(s.resolvePath(a.field(p).text), "/dev/null")
-		}
+// namesCoreTree reports whether a word names a device or a tree that matters.
+func (fv *fileView) namesCoreTree(f field) bool {
+	if f.text == "" || strings.IndexByte("/~.", f.text[0]) < 0 {
+		return false
 	}
-	k, entries := s.findTree(f.text)
-	if gone && s.wipesProject(f) {
-		s.addDoubt(ProjectWipe)
+	if fv.isOnDevice(f) {
+		return true
 	}
-	if k != path.NoTree && (k != path.HomeTree || !entries || gone) {
-		s.addDanger(MoveTree)
+	k, _ := fv.findTree(f.text)
+	return k == path.RootTree || k == path.HomeTree || k == path.SystemTree
+}
+
+// overwriteFile records that a redirect or a tool writes over f.
+func (fv *fileView) overwriteFile(f field) {
+	fv.addAccess(f, Write)
+	fv.writeTarget("", f, Write)
+	if f.text == "/" { // each file below: nothing writes to a folder itself
+		f.tree = true
+		fv.removeTarget(f, true)
 	}
 }

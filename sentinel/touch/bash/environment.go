@@ -1,140 +1,194 @@
 package bash
 
 import (
+	"maps"
+	paths "path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/path"
+	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
 
-// commandVars are the variables whose value some program runs.
-var commandVars = toSet("GIT_SSH_COMMAND GIT_SSH GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_ASKPASS GIT_EXTERNAL_DIFF " +
-	"GIT_PROXY_COMMAND GIT_CONFIG_PARAMETERS SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR EDITOR VISUAL FCEDIT PAGER MANPAGER BAT_PAGER " +
-	"SYSTEMD_PAGER SYSTEMD_EDITOR PSQL_PAGER PSQL_EDITOR DELTA_PAGER AWS_PAGER GH_PAGER GH_EDITOR GH_BROWSER GLAB_EDITOR BROWSER " +
-	"LESSOPEN LESSCLOSE LESS PROMPT_COMMAND RSYNC_RSH CVS_RSH SVN_SSH HGEDITOR SVN_EDITOR BORG_RSH BORG_PASSCOMMAND " +
-	"RESTIC_PASSWORD_COMMAND FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS FZF_CTRL_T_COMMAND KUBE_EDITOR KUBECTL_EXTERNAL_DIFF RUSTC_WRAPPER " +
-	"RUSTC SHELL CC CXX LD AR MAKE SHELL_COMMAND NPM_CONFIG_SCRIPT_SHELL npm_config_script_shell npm_config_git npm_config_editor " +
-	"MANOPT GOFLAGS TAR_OPTIONS PS0 PS1 PS2 PS4 precmd")
+// environment is what has a name in a shell, and where the shell runs.
+type environment struct {
+	reporter
+	env    path.Env
+	def    *defined
+	shared bool // def is another shell's as well
+	params []field
+	inFunc bool // params are a caller's, or unknown where nil
+	unsure int  // inside something that may not run
+}
 
-// proxies are the variables that name the host that clients go to first.
-var proxies = toSet("http_proxy https_proxy all_proxy ftp_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY AWS_EC2_METADATA_SERVICE_ENDPOINT " +
-	"AWS_CONTAINER_CREDENTIALS_FULL_URI GCE_METADATA_HOST")
+// defined is what a command line has defined so far.
+type defined struct {
+	vars    map[string]value
+	funcs   map[string]*syntax.Stmt
+	aliases map[string]string
+	refs    map[string]string // declare -n: another name for a variable
+}
 
-// startFiles are the variables that name a program to run first, and what
-// runs it.
-var startFiles = map[string]string{"BASH_ENV": "bash", "ENV": "sh", "PYTHONSTARTUP": "python", "RUBYOPT": "ruby", "PERL5OPT": "perl",
-	"NODE_OPTIONS": "node", "JAVA_TOOL_OPTIONS": "java", "_JAVA_OPTIONS": "java"}
+// ownNames returns the names of this shell alone, to be changed.
+func (e *environment) ownNames() *defined {
+	if e.shared {
+		n := e.def
+		e.budget.TakeBytes(16 * (len(n.vars) + len(n.funcs) + len(n.aliases)))
+		e.def, e.shared = &defined{vars: maps.Clone(n.vars), funcs: maps.Clone(n.funcs), aliases: maps.Clone(n.aliases),
+			refs: maps.Clone(n.refs)}, false
+	}
+	return e.def
+}
 
-// bindVariable reads the value that a variable is given for the sake of the programs
-// that run it.
-func (s *shell) bindVariable(name string, v value) {
-	if len(v) == 0 {
-		return
+// setKey makes a map on first use: most command lines define neither functions
+// nor aliases.
+func setKey[K comparable, V any](m *map[K]V, name K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
 	}
-	lib := name == "LD_PRELOAD" || name == "LD_AUDIT" || name == "DYLD_INSERT_LIBRARIES"
-	if cacheVars[name] && s.isCore(toField(v[0])) {
-		s.addUnread(UnreadTarget)
+	(*m)[name] = v
+}
+
+// setVariable gives a variable its value; where that may not happen, one more.
+func (e *environment) setVariable(name string, v value) {
+	if old := e.def.vars[name]; e.unsure > 0 && len(old) <= maxAlts {
+		v = append(v[:len(v):len(v)], old...)
 	}
-	if proxies[name] {
-		s.findMetadata(literalField(v[0].text()))
+	e.ownNames().vars[name] = v
+}
+
+// lookUpVariable returns what a variable may hold.
+func (e *environment) lookUpVariable(name string) value {
+	name = orElse(e.def.refs[name], name)
+	if v, ok := e.def.vars[name]; ok {
+		return v
 	}
-	if strings.HasPrefix(name, "BASH_FUNC_") || strings.HasPrefix(strings.TrimSpace(v[0].text()), "() {") {
-		_, body, _ := strings.Cut(v[0].text(), "{") // a function, and what Shellshock ran behind it
-		s.guessLine("{" + body)
-		s.guessLine(strings.TrimSuffix(strings.TrimSpace(body), "}"))
-		for part := range strings.SplitSeq(body, "}") {
-			s.guessLine(strings.TrimLeft(part, "; "))
+	switch name {
+	case "@", "*":
+		switch {
+		case !e.inFunc: // sh -c has $0 first
+			return joinFieldsInOne(e.params[min(1, len(e.params)):])
+		case e.params != nil:
+			return joinFieldsInOne(e.params)
+		}
+	case "HOME":
+		return value{{{s: e.env.HomeFolder(), kind: quotedFrag, provenance: provenance{home: true}}}}
+	case "USER", "LOGNAME", "USERNAME":
+		return literalValue(paths.Base(e.env.HomeFolder()))
+	case "OLDPWD":
+		return e.def.vars["PWD"]
+	case "0":
+		if !e.inFunc && len(e.params) > 0 {
+			return e.readPositional(name)
+		}
+		return literalValue("sh")
+	}
+	if text, ok := usualValues[name]; ok {
+		return literalValue(text)
+	}
+	if isNumber(name) && (!e.inFunc || e.params != nil) {
+		return e.readPositional(name)
+	}
+	return value{{{s: "$" + name, kind: unknownFrag, taint: taintOfName(name)}}}
+}
+
+// taintOfName says what a variable holds by its name, and for which hosts.
+func taintOfName(name string) taint {
+	if !namesSecret(name) {
+		return taint{}
+	}
+	hosts := programs.ReadWords("$"+strings.ToLower(name), nil).TokenHosts
+	return taint{leak: leak{token: true}, minted: strings.Join(hosts, " ")}
+}
+
+// usualValues are what variables hold that a shell sets by itself.
+var usualValues = map[string]string{
+	"TMPDIR": "/tmp", "TMP": "/tmp", "TEMP": "/tmp", "IFS": " \t\n",
+	"PATH": "/usr/local/bin:/usr/bin:/bin", "SHELL": "/bin/bash", "BASH": "/bin/bash",
+	"EDITOR": "vi", "VISUAL": "vi", "PAGER": "less", "?": "0", "#": "0", "UID": "0", "EUID": "0",
+	"$": "1", "!": "1", "PPID": "1", "RANDOM": "1",
+	"SECONDS": "1", "LINENO": "1", "-": "hB",
+}
+
+// readPositional returns $1 and so on. In a function params start at $1; in a
+// command line at $0, as sh -c has them.
+func (e *environment) readPositional(name string) value {
+	n := 0
+	for _, c := range name {
+		if n = n*10 + int(c-'0'); n > len(e.params) {
+			return literalValue("")
 		}
 	}
-	if !lib && !commandVars[name] && !namesRunner(name) && startFiles[name] == "" && !strings.HasPrefix(name, "GIT_CONFIG_VALUE_") {
+	if e.inFunc {
+		n--
+	}
+	if n < 0 || n >= len(e.params) {
+		return literalValue("")
+	}
+	return value{e.params[n].toFrags()}
+}
+
+// setPositionals is "set -- a b": $1 and so on.
+func (e *environment) setPositionals(args []field) {
+	for i, a := range args {
+		switch {
+		case a.text == "--":
+			args = args[i+1:]
+		case a.text != "" && strings.IndexByte("-+", a.text[0]) >= 0:
+			continue
+		default:
+			args = args[i:]
+		}
+		e.params = slices.Clone(args)
+		if !e.inFunc {
+			e.params = append(literalFields([]string{"sh"}), e.params...)
+		}
 		return
 	}
-	for _, fr := range v[:min(len(v), 4)] {
-		s.bindField(name, toField(fr), lib)
-	}
 }
 
-func (s *shell) bindField(name string, f field, lib bool) {
-	switch {
-	case lib:
-		s.loadLibraries(f)
-		return
-	case startFiles[name] != "":
-		s.readStartFile(startFiles[name], f)
-		return
-	case strings.HasPrefix(name, "PS") && len(name) == 3:
-		if !strings.Contains(f.text, "$(") && !strings.Contains(f.text, "`") {
-			return // a prompt without a command in it
+// separateFields splits with the separators that IFS holds now.
+func (e *environment) separateFields(list frags) []field {
+	v, ok := e.def.vars["IFS"]
+	if !ok || len(v) == 0 || v.isUnknown() || strings.Trim(v[0].text(), " \t\n") == "" {
+		return splitFields(list)
+	}
+	ifs := v[0].text()
+	mapped := make(frags, len(list))
+	for i, p := range list {
+		if p.kind == splitFrag {
+			p.s = strings.Map(func(r rune) rune {
+				if strings.ContainsRune(ifs, r) {
+					return ' '
+				}
+				return r
+			}, p.s)
 		}
-		f = f.withText(`true "` + strings.NewReplacer(`"`, `\"`, `\$(`, "$(").Replace(f.text) + `"`)
-	case optionVars[name]:
-		_, cmd, _ := strings.Cut(f.text, "exec=")
-		f = f.withText(cmd)
+		mapped[i] = p
 	}
-	if !strings.Contains(f.text, " ") {
-		s.loadPassed(f)
-	}
-	s.runHook(f)
+	return splitFields(mapped)
 }
 
-// optionVars hold options, one of which names what is run.
-var optionVars = toSet("TAR_OPTIONS GOFLAGS")
-
-// loadPassed asks about a program in a folder for passing files: somebody put it
-// there.
-func (s *shell) loadPassed(f field) {
-	for _, at := range s.listPlaces(f.text) {
-		if f.text != "" && slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(at, dir) }) {
-			s.addOpaque("")
-		}
+func (e *environment) cutAtSeparator(line string) (word, rest string) {
+	ifs := " \t\n"
+	if v := e.lookUpVariable("IFS"); len(v) > 0 && !v.isUnknown() {
+		ifs = v[0].text()
 	}
+	line = strings.TrimLeft(line, " \t")
+	if i := strings.IndexAny(line, ifs); i >= 0 {
+		return line[:i], line[i+1:]
+	}
+	return line, ""
 }
 
-// cacheVars are the variables that name the folder that a program's "clean"
-// removes.
-var cacheVars = toSet("GOCACHE GOMODCACHE CARGO_TARGET_DIR npm_config_cache NPM_CONFIG_CACHE YARN_CACHE_FOLDER CCACHE_DIR PIP_CACHE_DIR")
-
-// toField is a value as one field.
-func toField(fr frags) field {
-	f := field{text: fr.text(), bare: fr.text()}
-	for _, p := range fr {
-		if p.kind == unknownFrag {
-			f.unknown, f.blank = true, len(fr) == 1
-		}
-		if p.proc != nil {
-			f.proc = p.proc
-		}
-	}
-	return f
+// worksInHome reports whether the folder was changed to the home folder by "cd".
+func (e *environment) worksInHome() bool {
+	v := e.def.vars["PWD"]
+	return len(v) == 1 && len(v[0]) > 0 && v[0][0].home
 }
 
-// namesRunner reports whether a build tool runs what a variable of this name
-// holds: CARGO_TARGET_…_RUNNER, RUSTC_WORKSPACE_WRAPPER.
-func namesRunner(name string) bool {
-	return strings.HasPrefix(name, "CARGO_") && (strings.HasSuffix(name, "_RUNNER") || strings.HasSuffix(name, "_LINKER")) ||
-		strings.HasPrefix(name, "RUSTC_") && strings.HasSuffix(name, "_WRAPPER") ||
-		name == "CMAKE_C_COMPILER_LAUNCHER" || name == "CMAKE_CXX_COMPILER_LAUNCHER"
-}
-
-func (s *shell) readStartFile(by string, f field) {
-	switch {
-	case (by == "bash" || by == "sh") && (strings.Contains(f.text, "$(") || strings.Contains(f.text, "`")):
-		s.guessLine(`true "` + f.text + `"`) // its name is expanded first
-	case f.proc != nil, strings.Contains(f.text, "/") && !strings.ContainsAny(f.text, " ="):
-		s.runScript(by, f, stream{}, nil)
-	case by != "bash" && by != "sh" && strings.ContainsAny(f.text, "-("):
-		s.mentionWords(literalFields(strings.Fields(f.text)))
-		s.readCode(f, "")
-	}
-}
-
-// loadLibraries reads the libraries that every program is to load first: one that
-// was just put somewhere is a program that nothing is known of.
-func (s *shell) loadLibraries(f field) {
-	if f.blank {
-		s.addOpaque("")
-		return
-	}
-	for _, p := range strings.FieldsFunc(f.text, func(r rune) bool { return r == ':' || r == ' ' }) {
-		s.addAccess(f.withText(p), Read|Execute)
-		s.loadPassed(f.withText(p))
-	}
+func (e *environment) worksInDev() bool {
+	return slices.ContainsFunc(e.def.vars["PWD"], func(f frags) bool { return strings.Contains(f.text(), "dev") })
 }

@@ -7,16 +7,21 @@ import (
 
 // field is one argument of a command.
 type field struct {
-	text    string  // unknown parts as stand-ins
-	bare    string  // unknown parts as empty: what unset variables give
-	unknown bool    // some part is
-	blank   bool    // all of it is unknown
-	glob    bool    // has a pattern that the shell expands
-	tree    bool    // stands for everything below text
-	home    bool    // starts with the home folder, by its variable
-	fed     bool    // comes from a pipe, a loop or a search
-	proc    *stream // of <( … )
+	text    string // unknown parts as stand-ins
+	bare    string // unknown parts as empty: what unset variables give
+	unknown bool   // some part is
+	blank   bool   // all of it is unknown
+	glob    bool   // has a pattern that the shell expands
+	provenance
+	proc *stream // of <( … )
 	taint
+}
+
+// provenance says where a text comes from, and what it stands for.
+type provenance struct {
+	tree bool // stands for everything below it
+	home bool // starts with the home folder, by its variable
+	fed  bool // comes from a pipe, a loop or a search
 }
 
 func literalField(text string) field { return field{text: text, bare: text} }
@@ -34,7 +39,7 @@ func (f field) toFrags() frags {
 	if f.unknown {
 		kind = unknownFrag
 	}
-	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, home: f.home, fed: f.fed, tree: f.tree, taint: f.taint}}
+	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, provenance: f.provenance, taint: f.taint}}
 }
 
 // withText is a piece of a field, or what is made of it.
@@ -66,7 +71,7 @@ func (f field) slice(from, to int) field {
 	return f
 }
 
-func flatten(alts [][]field) []field {
+func flattenFields(alts [][]field) []field {
 	if len(alts) == 1 {
 		return alts[0]
 	}
@@ -101,28 +106,6 @@ func joinFields(words []field) field {
 	return out
 }
 
-// separateFields splits with the separators that IFS holds now.
-func (s *shell) separateFields(list frags) []field {
-	v, ok := s.def.vars["IFS"]
-	if !ok || len(v) == 0 || v.isUnknown() || strings.Trim(v[0].text(), " \t\n") == "" {
-		return splitFields(list)
-	}
-	ifs := v[0].text()
-	mapped := make(frags, len(list))
-	for i, p := range list {
-		if p.kind == splitFrag {
-			p.s = strings.Map(func(r rune) rune {
-				if strings.ContainsRune(ifs, r) {
-					return ' '
-				}
-				return r
-			}, p.s)
-		}
-		mapped[i] = p
-	}
-	return splitFields(mapped)
-}
-
 // splitFields makes fields of a word's pieces, as the shell splits values at
 // blanks.
 func splitFields(list frags) []field {
@@ -141,7 +124,7 @@ func splitFields(list frags) []field {
 			if i > 0 || isBlank(rune(p.s[0])) {
 				out = cur.end(out)
 			}
-			cur.add(frag{s: word, kind: litFrag, home: p.home && i == 0, fed: p.fed, taint: p.taint})
+			cur.add(frag{s: word, kind: litFrag, provenance: provenance{home: p.home && i == 0, fed: p.fed}, taint: p.taint})
 		}
 		if p.s != "" && isBlank(rune(p.s[len(p.s)-1])) {
 			out = cur.end(out)
@@ -186,76 +169,6 @@ func (b *builder) end(out []field) []field {
 		out = append(out, b.f)
 	}
 	*b = builder{}
-	return out
-}
-
-// stream is what a command reads or writes: its text where that is known, and
-// the folders whose every entry it names (find, ls), or some entries of which.
-type stream struct {
-	open, known bool
-	endless     bool
-	text        string
-	trees       []string
-	some        []string // "build/*.o", or "build/$entry" where nothing is known
-	file        bool     // comes from a file that the line names
-	decoded     bool     // was decoded, and is known
-	socket      bool     // is a connection to another machine
-	taint
-}
-
-func knownStream(text string) stream { return stream{open: true, known: true, text: text} }
-
-// addNames adds what another stream says of the names in it.
-func (in *stream) addNames(o stream) {
-	in.trees = append(in.trees, o.trees...)
-	in.some = append(in.some, o.some...)
-	in.endless = in.endless || o.endless
-	in.mix(o.taint)
-}
-
-// fedValue is what a variable holds that is read from a stream.
-func fedValue(in stream) value {
-	var v value
-	if in.known {
-		for line := range strings.Lines(in.text) {
-			if len(v) >= maxAlts {
-				break
-			}
-			v = append(v, frags{{s: strings.TrimSpace(line), kind: quotedFrag, taint: in.taint}})
-		}
-		return v
-	}
-	for _, f := range in.listEntries() {
-		v = append(v, f.toFrags())
-	}
-	return v
-}
-
-// listedValue is what the names that a command prints make of a word.
-func listedValue(in stream) value {
-	var v value
-	for _, t := range in.trees {
-		t = strings.TrimSuffix(strings.TrimSuffix(t, "/*"), "/") + "/*"
-		v = append(v, frags{{s: t, bare: t, kind: unknownFrag, fed: true}})
-	}
-	for _, t := range in.some {
-		v = append(v, frags{{s: t, bare: t, kind: unknownFrag, fed: true}})
-	}
-	return v
-}
-
-// listEntries are the items of a stream whose text is not known, one at least.
-func (in stream) listEntries() []field {
-	var out []field
-	for _, t := range in.trees {
-		out = append(out, field{text: t, bare: t, tree: true, fed: true})
-	}
-	for _, t := range in.some {
-		out = append(out, field{text: t, bare: t, unknown: true, fed: true})
-	}
-	if len(out) == 0 {
-		out = append(out, field{text: "$read", unknown: true, blank: true, fed: true, taint: in.taint})
-	}
 	return out
 }
 
@@ -351,4 +264,11 @@ func appendNew(list []string, s string) []string {
 		return list
 	}
 	return append(list, s)
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
 }

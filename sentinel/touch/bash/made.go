@@ -2,11 +2,8 @@ package bash
 
 import (
 	paths "path"
-	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
 
 // made is what a command line itself has put where a later part of it may
@@ -22,10 +19,13 @@ type made struct {
 
 	sends, opens, trees int // commands that sent their input, took it for names, or for folders
 	counts
-	impure   bool     // something did more than read
-	remapped []string // where a device, a mount or a junction shows one place at another
-	remote   bool     // the repository was told where its remote is
-	last     placed
+	impure   bool      // something did more than read
+	remapped []string  // where a device, a mount or a junction shows one place at another
+	remote   bool      // the repository was told where its remote is
+	last     [8]placed // what words named last: see findKept
+	self     string    // the name of the running program, once it was asked for
+	rooms    []*room   // those that no command uses now
+	words    [][]field // the same for words
 }
 
 // counts are pieces of inline code: all, those that read the environment or
@@ -60,46 +60,46 @@ const (
 	maxMadeLinks = 64
 )
 
-// remember sets a key of a map that is made on first use, up to a bound.
-func remember[T any](s *shell, m *map[string]T, key string, v T) {
+// rememberKey sets a key of a map that is made on first use, up to a bound.
+func rememberKey[T any](b *Budget, m *map[string]T, key string, v T) {
 	if *m == nil {
 		*m = map[string]T{}
 	}
 	if len(*m) >= maxMade {
-		s.budget.over = true
+		b.over = true
 		return
 	}
 	(*m)[key] = v
 }
 
-// keepFile remembers what a file holds from now on.
-func (s *shell) keepFile(f field, out stream, add bool) {
+// rememberFile remembers what a file holds from now on.
+func (fv *fileView) rememberFile(f field, out stream, add bool) {
 	if f.blank || f.text == "" || f.text == "/dev/null" || f.proc != nil {
 		return
 	}
-	for _, p := range s.listPlaces(f.text) {
+	for _, p := range fv.listPlaces(f.text) {
 		m := madeFile{known: out.known, text: out.text, taint: out.taint}
 		m.foreign = m.foreign && !out.known
-		if old, ok := s.made.files[p]; ok && (add || s.unsure > 0) {
+		if old, ok := fv.made.files[p]; ok && (add || fv.unsure > 0) {
 			m.mix(old.taint)
 			m.foreign = m.foreign || add && out.known != old.known // a script of which a part can't be read
-			m.known = m.known && old.known || s.unsure > 0 && (m.known || old.known)
+			m.known = m.known && old.known || fv.unsure > 0 && (m.known || old.known)
 			m.text = old.text + m.text
 		}
-		if add && len(m.text) > maxKept || len(m.text) > MaxShell || !s.budget.TakeBytes(len(out.text)) {
+		if add && len(m.text) > maxKept || len(m.text) > MaxShell || !fv.budget.TakeBytes(len(out.text)) {
 			m = madeFile{taint: taint{foreign: true}}
 		}
-		remember(s, &s.made.files, p, m)
+		rememberKey(fv.budget, &fv.made.files, p, m)
 	}
 }
 
-// findMade returns what is known of a file that the line has written.
-func (s *shell) findMade(text string) (madeFile, bool) {
-	if len(s.made.files) == 0 {
+// findMadeFile returns what is known of a file that the line has written.
+func (fv *fileView) findMadeFile(text string) (madeFile, bool) {
+	if len(fv.made.files) == 0 {
 		return madeFile{}, false
 	}
-	for _, p := range s.resolvePath(text) {
-		if m, ok := s.made.files[p]; ok {
+	for _, p := range fv.resolvePath(text) {
+		if m, ok := fv.made.files[p]; ok {
 			return m, true
 		}
 	}
@@ -110,219 +110,138 @@ func (s *shell) findMade(text string) (madeFile, bool) {
 var decoders = toSet("curl wget http https xh aria2c nc ncat netcat base64 base32 xxd openssl uudecode")
 
 // settleFiles gives the files that a command's redirects name what it printed.
-func (s *shell) settleFiles(list []written, out stream) {
+func (fv *fileView) settleFiles(list []written, out stream) {
 	for _, w := range list {
-		if (out.secret || out.token) && w.all && isSocket(w.to.text) {
-			s.addUnread(SecretSent)
+		if (out.secret || out.token) && w.all && isSocketPath(w.to.text) {
+			fv.addUnread(SecretSent)
 		}
 		if out.known && out.text == "" && !w.add && w.all {
-			s.emptyFile(w.to)
+			fv.emptyFile(w.to)
 		}
 		if !w.all {
 			out = stream{} // errors
 		}
-		s.keepFile(w.to, out, w.add)
+		fv.rememberFile(w.to, out, w.add)
 	}
 }
 
 // findRenamed returns the program that a word runs after it was copied or linked
 // under another name; those that are feared by their own name keep it.
-func (s *shell) findRenamed(f field, name string) string {
+func (fv *fileView) findRenamed(f field, name string) string {
 	if scary[name] || f.unknown || !strings.Contains(f.text, "/") {
 		return name
 	}
-	m, _ := s.findMade(f.text)
+	m, _ := fv.findMadeFile(f.text)
 	return orElse(m.program, name)
 }
 
 // binFolders hold programs and nothing else.
 var binFolders = toSet("/bin /usr/bin /sbin /usr/sbin /usr/local/bin /usr/local/sbin /opt/homebrew/bin /opt/local/bin")
 
-// linkPath makes a path lead to a target.
-func (s *shell) linkPath(target field, at string, mount bool) {
+// linkPathTo makes a path lead to a target.
+func (fv *fileView) linkPathTo(target field, at string, mount bool) {
 	if target.unknown || target.text == "" || at == "" {
 		return
 	}
-	for _, p := range s.listPlaces(at) {
+	for _, p := range fv.listPlaces(at) {
 		t := target.text
 		if !strings.HasPrefix(t, "/") && !strings.HasPrefix(t, "~") {
 			t = paths.Dir(p) + "/" + t // as the link will be read
 		}
-		for _, to := range s.resolvePath(t + "/") { // the last is where other links lead
-			if len(s.made.links) >= maxMadeLinks {
-				s.budget.over = true
+		for _, to := range fv.resolvePath(t + "/") { // the last is where other links lead
+			if len(fv.made.links) >= maxMadeLinks {
+				fv.budget.over = true
 				return
 			}
 			old := func(l madeLink) bool { return l.at == p }
-			s.made.links = append(slices.DeleteFunc(s.made.links, old), madeLink{at: p, target: to, mount: mount})
-		}
-	}
-}
-
-// trackFiles remembers the files, names, links and mounts that a command makes.
-func (s *shell) trackFiles(a *action) {
-	if a.use.Dumps {
-		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, stream{taint: taint{dump: true, foreign: true}}, false)
-		}
-	}
-	row, _, _ := strings.Cut(a.use.Row, " ")
-	if !a.use.Network && slices.ContainsFunc(a.listFiles(Read), func(f field) bool { return s.leaksFile(f, false) }) {
-		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, stream{taint: taint{secret: true}}, false)
-		}
-	}
-	for _, f := range a.listFiles(Read | Write) {
-		if s.made.scripts > a.before.scripts {
-			s.keepFile(f, codedStream, false)
-		}
-	}
-	switch orElse(row, a.name) {
-	case "git":
-		s.trackRemote(a)
-	case "sed", "perl", "ruby", "awk", "truncate":
-		if a.name == "truncate" || a.emptiesFiles() {
-			for _, f := range a.listFiles(Write) {
-				s.emptyFile(f)
-			}
-		}
-	case "tee", "sponge":
-		for _, f := range a.listFiles(Write) {
-			s.keepFile(f, a.in, hasFlag(a.args, "a", "append"))
-		}
-	case "curl", "wget", "aria2c":
-		s.trackDownload(a)
-	case "cp", "mv", "ln", "install", "link", "dd":
-		s.trackCopies(a)
-	case "go":
-		s.readSources(a, "recipe")
-	default:
-		if s.trackMounts(a); compilers[a.name] {
-			s.readSources(a, "c")
-		}
-	}
-}
-
-// trackMounts remembers the devices and mounts that show one place at another.
-func (s *shell) trackMounts(a *action) {
-	switch a.name {
-	case "mknod":
-		if ops := listOperands(a.args, "mZ"); len(ops) > 1 && ops[1].text != "p" {
-			s.made.remapped = append(s.made.remapped, "")
-			s.linkPath(literalField("/dev/sda"), ops[0].text, true)
-		}
-	case "mount", "bindfs", "mklink":
-		if text := joinTexts(a.args); a.name != "mount" || remaps.MatchString(text) {
-			s.made.remapped = append(s.made.remapped, text[strings.LastIndexByte(text, ' ')+1:])
-			if ops := listOperands(a.args, "ot"); len(ops) > 1 {
-				s.linkPath(ops[0], ops[1].text, true)
-			}
-		}
-	case "umount", "unmount", "fusermount":
-		s.made.remapped = slices.DeleteFunc(s.made.remapped, func(at string) bool { return at != "" && hasWord(a.args, at) })
-	}
-}
-
-// remaps are the options of mount that show a folder at another place.
-var remaps = regexp.MustCompile(`bind|upperdir=|(?:^| )(?:-\w*[BRM]|--move)`)
-
-// listFiles returns the files of an action that are touched in a way.
-func (a *action) listFiles(access Access) []field {
-	var out []field
-	for _, p := range a.use.Parts {
-		if p.Role == programs.File && Access(p.Access).Has(access) {
-			out = append(out, a.field(p))
-		}
-	}
-	return out
-}
-
-var fetchedStream = stream{taint: taint{foreign: true}}
-
-// trackDownload remembers the files that come from another machine. A name that
-// starts with a dot is seldom one that somebody asked for.
-func (s *shell) trackDownload(a *action) {
-	dir := "."
-	for _, p := range a.use.Parts {
-		f := a.field(p)
-		switch {
-		case p.Role == programs.Folder || p.Option == "-P" || p.Option == "--directory-prefix" || p.Option == "--output-dir":
-			dir = f.text
-		case p.Role == programs.File && Access(p.Access).Has(Write):
-			s.keepFile(f, fetchedStream, false)
-		}
-	}
-	if a.name == "curl" && !hasFlag(a.args, "OJ", "remote-name") {
-		return
-	}
-	for _, f := range a.args {
-		if !strings.Contains(f.text, "://") {
-			continue
-		}
-		base, _, _ := strings.Cut(f.text, "?")
-		to := literalField(strings.TrimSuffix(dir, "/") + "/" + paths.Base(base))
-		s.keepFile(to, fetchedStream, false)
-		if base = paths.Base(base); strings.HasPrefix(base, ".") || base == "authorized_keys" {
-			s.overwrite(to)
-		}
-	}
-}
-
-// trackCopies follows files under their new names.
-func (s *shell) trackCopies(a *action) {
-	ln := a.name == "ln" || a.name == "link"
-	from, to := a.listFiles(Read), a.listFiles(Write)
-	if len(to) == 0 && len(from) == 1 && ln {
-		to = []field{from[0].withText(paths.Base(from[0].text))}
-	}
-	if len(to) == 0 || to[0].unknown {
-		return
-	}
-	if len(from) == 0 && !ln {
-		s.keepFile(to[0], a.in, false)
-	}
-	for _, f := range from {
-		if f.text == "/dev/null" && !ln {
-			s.emptyFile(to[0])
-		}
-		inside := strings.TrimSuffix(to[0].text, "/") + "/" + paths.Base(f.text)
-		if len(from) == 1 && !strings.HasSuffix(to[0].text, "/") && to[0].text != "." {
-			s.copyFile(f, to[0].text, (ln || a.name == "cp") && hasFlag(a.args, "s", "symbolic", "symbolic-link"))
-		}
-		if !ln || len(from) > 1 || strings.HasSuffix(inside, "./"+paths.Base(f.text)) {
-			s.copyFile(f, inside, ln && hasFlag(a.args, "s", "symbolic"))
+			fv.made.links = append(slices.DeleteFunc(fv.made.links, old), madeLink{at: p, target: to, mount: mount})
 		}
 	}
 }
 
 // copyFile makes a path hold what a file does, or lead to it.
-func (s *shell) copyFile(f field, to string, symbolic bool) {
+func (fv *fileView) copyFile(f field, to string, symbolic bool) {
 	var m madeFile
-	if old, ok := s.findMade(f.text); ok {
+	if old, ok := fv.findMadeFile(f.text); ok {
 		m = old
 	} else if binFolders[paths.Dir(f.text)] {
 		m.program = programName(f.text)
 	}
 	m.secret = m.secret || holdsSecrets(f.text)
 	if m != (madeFile{}) {
-		for _, p := range s.listPlaces(to) {
-			remember(s, &s.made.files, p, m)
+		for _, p := range fv.listPlaces(to) {
+			rememberKey(fv.budget, &fv.made.files, p, m)
 		}
 	}
 	if symbolic {
-		s.linkPath(f, to, false)
+		fv.linkPathTo(f, to, false)
 	}
 }
 
-// compilers make a program of a source.
-var compilers = toSet("gcc g++ cc c++ clang clang++ tcc rustc ghc javac kotlinc nvcc gfortran dmd ldc2 zig fpc")
-
-// readSources reads what a compiler is given that the line has written: it runs
-// sooner or later.
-func (s *shell) readSources(a *action, lang string) {
-	for _, f := range a.args {
-		if in := s.readFile(f, a.in); in.known {
-			s.readCode(literalField(in.text), lang)
-		}
+// readFileStream is what a file holds: what comes on the input, out of <( … ), or was
+// written just before.
+func (fv *fileView) readFileStream(f field, in stream) stream {
+	switch {
+	case f.proc != nil:
+		return *f.proc
+	case isStandardInput(f.text):
+		return in
 	}
+	m, made := fv.findMadeFile(f.text)
+	if made && m.known {
+		return stream{open: true, known: true, text: m.text, taint: m.taint}
+	}
+	named := !f.unknown && !strings.HasPrefix(f.text, "/dev/") && !strings.HasPrefix(f.text, "/proc/")
+	m.secret = m.secret || holdsSecrets(f.text)
+	out := stream{open: true, taint: m.taint}
+	switch {
+	case isSocketPath(f.text):
+		out.source = fromSocket
+	case named && !m.foreign:
+		out.source = fromFile
+	}
+	return out
+}
+
+// isStandardInput reports whether a file is the standard input.
+func isStandardInput(text string) bool {
+	return text == "-" || text == "/dev/stdin" || text == "/dev/fd/0" || text == "/proc/self/fd/0"
+}
+
+// isDumpFile reports whether a file is somebody's data as a whole, which the line
+// has put there.
+func (fv *fileView) isDumpFile(f field) bool {
+	m, ok := fv.findMadeFile(f.text)
+	return ok && m.dump
+}
+
+// takeFields returns room for the words of a command, which gives it back with
+// giveFields.
+func (m *made) takeFields() []field {
+	n := len(m.words)
+	if n == 0 {
+		return nil
+	}
+	argv := m.words[n-1]
+	m.words = m.words[:n-1]
+	return argv
+}
+
+func (m *made) giveFields(argv []field) { m.words = append(m.words, argv) }
+
+// takeRoom returns room for a command, which gives it back with giveRoom.
+func (m *made) takeRoom() *room {
+	if n := len(m.rooms); n > 0 {
+		r := m.rooms[n-1]
+		m.rooms = m.rooms[:n-1]
+		return r
+	}
+	return &room{}
+}
+
+func (m *made) giveRoom(r *room) { m.rooms = append(m.rooms, r) }
+
+func (m *made) runsAlready(file string) bool {
+	_, ok := m.running[file]
+	return ok
 }

@@ -77,11 +77,12 @@ func fill(head, piece, tail string) string {
 func swollen() map[string]string {
 	quoted := func(lang, code string) string { return lang + " '" + code + "'" }
 	return map[string]string{
-		"python doubling sixty":  quoted("python3 -c", "x=\"a\";"+strings.Repeat("x=x+x;", 60)+"open(x)"),
-		"python doubling":        quoted("python3 -c", fill("x=\"a\";", "x=x+x;", "open(x)")),
-		"python times":           quoted("python3 -c", `x="a"*999999999; open(x)`),
-		"python join":            quoted("python3 -c", fill(`x="aaaaaaaa".join([`, `"b"*99999,`, `]); open(x)`)),
-		"python replace":         quoted("python3 -c", `x="`+strings.Repeat("a", 20<<10)+`".replace("a","`+strings.Repeat("b", 20<<10)+`"); open(x)`),
+		"python doubling sixty": quoted("python3 -c", "x=\"a\";"+strings.Repeat("x=x+x;", 60)+"open(x)"),
+		"python doubling":       quoted("python3 -c", fill("x=\"a\";", "x=x+x;", "open(x)")),
+		"python times":          quoted("python3 -c", `x="a"*999999999; open(x)`),
+		"python join":           quoted("python3 -c", fill(`x="aaaaaaaa".join([`, `"b"*99999,`, `]); open(x)`)),
+		"python replace": quoted("python3 -c",
+			`x="`+strings.Repeat("a", 20<<10)+`".replace("a","`+strings.Repeat("b", 20<<10)+`"); open(x)`),
 		"python format":          quoted("python3 -c", `x="%999999999s" % "a"; open(x)`),
 		"python lists":           quoted("python3 -c", fill("x=[\"a\"];", "x=x+x;", "import subprocess; subprocess.run(x)")),
 		"javascript repeat":      quoted("node -e", `require("fs").rmSync("a".repeat(1e9))`),

@@ -12,41 +12,6 @@ const maxRepair = 16 << 10
 // parseCost is what starting a parser counts for, in bytes.
 const parseCost = 768
 
-// parseText reads text and walks it, and returns what it prints.
-func (s *shell) parseText(text string) stream {
-	if s.level > maxLevels || !s.budget.TakeBytes(parseCost) {
-		s.budget.over = true
-		return stream{open: true}
-	}
-	list, how := s.parseShell(text)
-	switch {
-	case s.quiet:
-	case how == unparsable:
-		s.out.Unparsed = s.out.Unparsed || !s.budget.over // beyond the budget a person is asked
-	case how == unclosed:
-		s.out.Incomplete = true
-	}
-	s.level++
-	defer func() { s.level-- }()
-	if strings.Contains(strings.ReplaceAll(text, "$((", ""), "((") && how != unparsable {
-		// To a plain sh that is no arithmetic but two subshells.
-		if posix, err := parseAs(s.budget, syntax.LangPOSIX, text); err == nil {
-			f := s.fork()
-			f.quiet = true
-			f.runStatements(posix, stream{})
-		}
-	}
-	return s.runStatements(list, stream{})
-}
-
-// guessLine reads text that may be a command line: only what it touches counts,
-// never that it isn't one.
-func (s *shell) guessLine(text string) {
-	f := s.fork()
-	f.quiet = true
-	f.parseText(text)
-}
-
 type parsed uint8
 
 const (
@@ -58,23 +23,23 @@ const (
 // parseShell returns the statements of text. Text that only lacks a closing
 // mark is read as if it had it: no shell runs that part, but the complete
 // lines before it run.
-func (s *shell) parseShell(text string) ([]*syntax.Stmt, parsed) {
+func parseShell(b *Budget, text string) ([]*syntax.Stmt, parsed) {
 	if len(text) > MaxShell || countOpeners(text) > maxOpeners {
 		return nil, unparsable
 	}
-	list, err := parseAs(s.budget, syntax.LangBash, text)
+	list, err := parseAsVariant(b, syntax.LangBash, text)
 	if err == nil {
 		return list, whole
 	}
 	if syntax.IsIncomplete(err) && len(text) <= maxRepair {
 		for _, end := range []string{`"`, "'", "`", ")", "}", "))", `")`, `")"`, "\nfi", "\ndone", "\nesac", "\n}"} {
-			if list, err := parseAs(s.budget, syntax.LangBash, text+end); err == nil {
+			if list, err := parseAsVariant(b, syntax.LangBash, text+end); err == nil {
 				return list, unclosed
 			}
 		}
 	}
 	for _, lang := range []syntax.LangVariant{syntax.LangPOSIX, syntax.LangZsh} {
-		if list, err := parseAs(s.budget, lang, text); err == nil {
+		if list, err := parseAsVariant(b, lang, text); err == nil {
 			return list, whole
 		}
 	}
@@ -97,7 +62,7 @@ func countOpeners(text string) int {
 // maxParses is how often one text is read.
 const maxParses = 16
 
-// parseAs reads text as a shell of that kind does.
+// parseAsVariant reads text as a shell of that kind does.
 //
 // The parser takes a "#" for the beginning of a comment where it follows an
 // expansion or a quote inside of a subshell: to it "rm" is hidden in
@@ -107,16 +72,16 @@ const maxParses = 16
 //
 // and to every shell it isn't, since a comment begins a word. Such a mark is
 // escaped, which changes nothing for a shell, and the text read again.
-func parseAs(b *Budget, lang syntax.LangVariant, text string) ([]*syntax.Stmt, error) {
+func parseAsVariant(b *Budget, lang syntax.LangVariant, text string) ([]*syntax.Stmt, error) {
 	if !hasHashInWord(text) {
-		f, err := parseText(b, lang, text, false)
+		f, err := parseVariantOnce(b, lang, text, false)
 		if err != nil {
 			return nil, err
 		}
 		return f.Stmts, nil
 	}
 	h := hashes{budget: b, lang: lang, left: maxParses}
-	return h.parseText(text)
+	return h.parseUntilPlain(text)
 }
 
 // hashes reads one text until no comment begins in the middle of a word.
@@ -126,9 +91,9 @@ type hashes struct {
 	left   int // parses
 }
 
-func (h *hashes) parseText(text string) ([]*syntax.Stmt, error) {
+func (h *hashes) parseUntilPlain(text string) ([]*syntax.Stmt, error) {
 	for ; h.left > 0; h.left-- {
-		f, err := parseText(h.budget, h.lang, text, true)
+		f, err := parseVariantOnce(h.budget, h.lang, text, true)
 		if err != nil {
 			return h.parseUnhidden(text, err)
 		}
@@ -149,7 +114,7 @@ func (h *hashes) parseUnhidden(text string, err error) ([]*syntax.Stmt, error) {
 			continue
 		}
 		h.left--
-		if stmts, perr := h.parseText(escapeAt(text, i)); perr == nil {
+		if stmts, perr := h.parseUntilPlain(escapeAt(text, i)); perr == nil {
 			return stmts, nil
 		}
 	}
@@ -160,11 +125,67 @@ func escapeAt(text string, at int) string { return text[:at] + `\` + text[at:] }
 
 var errHashes = syntax.ParseError{Text: "too many marks that may begin a comment"}
 
-func parseText(b *Budget, lang syntax.LangVariant, text string, comments bool) (*syntax.File, error) {
+func parseVariantOnce(b *Budget, lang syntax.LangVariant, text string, comments bool) (*syntax.File, error) {
 	if !b.TakeBytes(2 * len(text)) { // a text that is no shell's may be read in many ways
 		return nil, errHashes
 	}
+	if f := parsePlain(lang, text); f != nil {
+		return f, nil
+	}
 	return syntax.NewParser(syntax.Variant(lang), syntax.KeepComments(comments)).Parse(strings.NewReader(text), "")
+}
+
+// parsePlain is the parser for a line of words alone, which all mean themselves; it
+// returns nil for any other. Lines within lines are often so, and long.
+func parsePlain(lang syntax.LangVariant, text string) *syntax.File {
+	n := countPlainWords(text)
+	if n == 0 || lang != syntax.LangBash {
+		return nil
+	}
+	room := make([]struct { // in one piece
+		word  syntax.Word
+		parts [1]syntax.WordPart
+		lit   syntax.Lit
+	}, n)
+	call := &syntax.CallExpr{Args: make([]*syntax.Word, n)}
+	i := 0
+	for w := range strings.SplitSeq(text, " ") {
+		r := &room[i]
+		r.lit.Value, r.parts[0], r.word.Parts = w, &r.lit, r.parts[:]
+		call.Args[i] = &r.word
+		i++
+	}
+	if reservedWords[call.Args[0].Lit()] {
+		return nil
+	}
+	return &syntax.File{Stmts: []*syntax.Stmt{{Cmd: call}}}
+}
+
+// reservedWords begin something else than a command.
+var reservedWords = toSet("if then elif else fi while until for do done case esac select function time coproc let declare local export " +
+	"readonly typeset nameref")
+
+// countPlainWords counts the words of a text that has one blank between them and
+// nothing else than letters, digits and marks that mean nothing; 0 for any other.
+func countPlainWords(text string) int {
+	n, inWord := 0, false
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', isDigit(c), c == '-', c == '.', c == '/', c == '_', c == ',':
+			if !inWord {
+				n++
+			}
+			inWord = true
+		case c == ' ' && inWord:
+			inWord = false
+		default:
+			return 0
+		}
+	}
+	if !inWord {
+		return 0
+	}
+	return n
 }
 
 // hasHashInWord reports whether a "#" stands where a word goes on.

@@ -8,47 +8,59 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
 
-func (s *shell) addAccess(f field, a Access) { s.addPath(f, Path{Access: a}) }
+// fileView is what a shell knows of files: where words lead, what was made, and what
+// touching them does.
+type fileView struct {
+	environment
+	links *path.Links
+	made  *made
+}
+
+func (fv *fileView) addAccess(f field, a Access) { fv.addPath(f, Path{Access: a}) }
 
 // addPath records a path for each place that a word may name.
-func (s *shell) addPath(f field, p Path) {
+func (fv *fileView) addPath(f field, p Path) {
 	if f.text == "" || f.blank || f.proc != nil || f.text == "-" || len(f.text) > maxPath {
 		return
 	}
 	if i := strings.Index(f.text, ":"); i > 1 && !strings.Contains(f.text[:i], "/") && p.Access != Mention {
-		s.addAccess(literalField(f.text[i+1:]), Mention) // host:path is elsewhere
+		fv.addAccess(literalField(f.text[i+1:]), Mention) // host:path is elsewhere
+	}
+	if fv.budget.over { // nothing is recorded any more
+		fv.budget.takeItems(1)
+		return
 	}
 	p.Raw, p.Glob = f.text, f.glob
-	p.Home = f.home || path.NamesHome(f.text) || !strings.HasPrefix(f.text, "/") && s.isInHome()
+	p.Home = f.home || path.NamesHome(f.text) || !strings.HasPrefix(f.text, "/") && fv.worksInHome()
 	p.Recursive = p.Recursive || f.tree
-	for _, clean := range s.listReadings(f) {
-		if !s.budget.takeItems(1) {
+	for _, clean := range fv.listReadings(f) {
+		if !fv.budget.takeItems(1) {
 			return
 		}
-		p.Clean, p.Real = clean, s.links.Follow(clean)
-		p.Public = isPublic(p)
-		s.out.Paths = append(s.out.Paths, p)
+		p.Clean, p.Real = clean, fv.links.Follow(clean)
+		p.Public = isPublicPath(p)
+		fv.out.Paths = append(fv.out.Paths, p)
 	}
 }
 
 // listReadings returns the places that a word may name, 16 at most.
-func (s *shell) listReadings(f field) []string {
-	clean := s.resolvePath(f.text)
+func (fv *fileView) listReadings(f field) []string {
+	clean := fv.resolvePath(f.text)
 	if len(f.text) > 2 && f.text[1] == ':' && strings.Contains(f.text, `\`) {
-		clean = s.resolvePath(strings.ReplaceAll(f.text, `\`, "/"))
+		clean = fv.resolvePath(strings.ReplaceAll(f.text, `\`, "/"))
 	}
 	if isFileURL(f.text) && strings.Contains(f.text, "%") {
-		clean = appendNew(clean, path.Clean(f.text, s.env)) // a client undoes the escapes
+		clean = appendNew(clean, path.Clean(f.text, fv.env)) // a client undoes the escapes
 	}
 	if f.unknown && f.bare != "" {
-		for _, b := range s.resolvePath(f.bare) {
+		for _, b := range fv.resolvePath(f.bare) {
 			clean = appendNew(clean, b)
 		}
 	}
 	clean = slices.Clip(clean[:min(len(clean), 16)])
 	for i := 0; i < len(clean) && i < 16; i++ {
 		if r := path.FollowProc(clean[i]); r != clean[i] {
-			clean = appendNew(clean, path.Lexical(r, s.env))
+			clean = appendNew(clean, path.Lexical(r, fv.env))
 		}
 	}
 	return clean
@@ -57,9 +69,9 @@ func (s *shell) listReadings(f field) []string {
 // publicFile is a file that holds nothing secret by its kind.
 var publicFile = regexp.MustCompile(`(?i)/(?:\.ssh/(?:known_hosts[^/]*|[^/]+\.pub)|etc/ssh/[^/]+\.pub|etc/ssh/ssh_known_hosts)$`)
 
-// isPublic reports whether what is read of a path is nothing secret: a public
+// isPublicPath reports whether what is read of a path is nothing secret: a public
 // key, known_hosts, the metadata of a device.
-func isPublic(p Path) bool {
+func isPublicPath(p Path) bool {
 	if p.Access != Read {
 		return false
 	}
@@ -69,16 +81,23 @@ func isPublic(p Path) bool {
 	return strings.Contains(p.Clean, "ssh/") && publicFile.MatchString(p.Clean) && publicFile.MatchString(p.Real)
 }
 
-// isInHome reports whether the folder was changed to the home folder by "cd".
-func (s *shell) isInHome() bool {
-	v := s.def.vars["PWD"]
-	return len(v) == 1 && len(v[0]) > 0 && v[0][0].home
+// findTree says which tree an argument names: as a whole, or all of its entries.
+func (fv *fileView) findTree(text string) (k path.Tree, entries bool) {
+	if text == "" || len(fv.made.links) > 0 {
+		return fv.findPlacedTree(text)
+	}
+	fv.listPlaces(text)
+	at := fv.made.findKept(text)
+	if !at.looked {
+		at.tree, at.entries = fv.findPlacedTree(text)
+		at.looked = true
+	}
+	return at.tree, at.entries
 }
 
-// findTree says which tree an argument names: as a whole, or all of its entries.
-func (s *shell) findTree(text string) (k path.Tree, entries bool) {
-	for _, p := range s.resolvePath(text) {
-		if k, entries = path.FindTree(p, s.env); k != path.NoTree {
+func (fv *fileView) findPlacedTree(text string) (k path.Tree, entries bool) {
+	for _, p := range fv.resolvePath(text) {
+		if k, entries = path.FindTree(p, fv.env); k != path.NoTree {
 			return k, entries
 		}
 	}
@@ -87,43 +106,66 @@ func (s *shell) findTree(text string) (k path.Tree, entries bool) {
 
 // listPlaces returns what a word of a command names, for each folder that the
 // command may run in. A shell hands paths over as they are: nothing is decoded.
-func (s *shell) listPlaces(text string) []string {
-	if strings.HasPrefix(text, "/") {
-		return []string{path.Lexical(text, s.env)}
+func (fv *fileView) listPlaces(text string) []string {
+	if text == "" {
+		return fv.placeWord(text, fv.def.vars["PWD"])
 	}
-	folders, last := s.def.vars["PWD"], &s.made.last
-	if len(folders) > 0 && len(last.folders) == len(folders) && &last.folders[0] == &folders[0] && last.text == text {
-		return last.places // each word is asked for several times
+	var folders value // those of an absolute path don't matter
+	if text[0] != '/' {
+		folders = fv.def.vars["PWD"]
 	}
+	last := fv.made.findKept(text)
+	if last.text != text || !areSameFolders(last.folders, folders) {
+		*last = placed{text: text, folders: folders, places: fv.placeWord(text, folders)}
+	}
+	return last.places // each word is asked for several times
+}
+
+// placeWord is listPlaces without what is kept.
+func (fv *fileView) placeWord(text string, folders value) []string {
 	var out []string
 	for _, f := range folders {
-		env := s.env
+		env := fv.env
 		env.Root = f.text()
 		out = appendNew(out, path.Lexical(text, env))
 	}
 	if len(out) == 0 {
-		out = append(out, path.Lexical(text, s.env))
+		out = append(out, path.Lexical(text, fv.env))
 	}
-	*last = placed{text: text, folders: folders, places: slices.Clip(out)}
-	return last.places
+	return slices.Clip(out)
 }
 
-// placed is what a word named last, in which folders.
+// areSameFolders reports whether two variables hold the very same values: a variable's
+// are never changed in place.
+func areSameFolders(a, b value) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
+// placed is what a word named last, in which folders, and which tree that is.
 type placed struct {
 	text    string
 	folders value
 	places  []string
+	looked  bool
+	tree    path.Tree
+	entries bool
+}
+
+// findKept returns where the place of a word is kept. The words of a command
+// often come in turns, so there are several.
+func (m *made) findKept(text string) *placed {
+	return &m.last[(len(text)*5+int(text[0])+int(text[len(text)-1])*3)%len(m.last)]
 }
 
 // resolvePath returns what a word of a command names, and where links that were
 // just made lead it.
-func (s *shell) resolvePath(text string) []string {
-	out := s.listPlaces(text)
-	if len(s.made.links) == 0 {
+func (fv *fileView) resolvePath(text string) []string {
+	out := fv.listPlaces(text)
+	if len(fv.made.links) == 0 {
 		return out
 	}
 	for i, n := 0, len(out); i < n; i++ {
-		for _, l := range s.made.links {
+		for _, l := range fv.made.links {
 			p, at := out[i], l.at
 			switch {
 			case strings.HasPrefix(p, at+"/"):
@@ -138,41 +180,41 @@ func (s *shell) resolvePath(text string) []string {
 
 // mentionWords records the arguments that look like paths, also behind "=", ":",
 // "@" or a short option.
-func (s *shell) mentionWords(args []field) {
+func (fv *fileView) mentionWords(args []field) {
 	for _, a := range args {
 		switch {
 		case strings.ContainsAny(a.text, " \t\n") && !strings.HasPrefix(a.text, "/") && !strings.HasPrefix(a.text, "~"):
 		case strings.Contains(a.text, "://"):
-			s.reachHost(a.text, false)
+			fv.reachHost(a.text, false)
 			if isFileURL(a.text) {
-				s.addAccess(a, Read)
+				fv.addAccess(a, Read)
 			}
 		default:
-			s.mentionWord(a)
+			fv.mentionWord(a)
 		}
 	}
 }
 
-func (s *shell) mentionWord(a field) {
+func (fv *fileView) mentionWord(a field) {
 	if i := strings.IndexByte(a.text, ':'); i > 1 && strings.IndexByte("/~.", a.text[0]) >= 0 {
-		s.mentionPath(a.slice(0, i)) // HERE:THERE
+		fv.mentionPath(a.slice(0, i)) // HERE:THERE
 	}
-	if !strings.HasPrefix(a.text, "-") && s.mentionPath(a) {
+	if !strings.HasPrefix(a.text, "-") && fv.mentionPath(a) {
 		return
 	}
 	if t := a.text; len(t) > 2 && t[0] == '-' && t[1] != '-' {
-		s.mentionPath(cutPiece(a, 2))
+		fv.mentionPath(cutFieldPiece(a, 2))
 	}
 	for i, n := 0, 0; i+1 < len(a.text) && n < 8; i++ {
 		if strings.IndexByte("=:@,", a.text[i]) >= 0 {
-			s.mentionPath(cutPiece(a, i+1))
+			fv.mentionPath(cutFieldPiece(a, i+1))
 			n++
 		}
 	}
 }
 
-// cutPiece returns the field from byte i on, up to a separator.
-func cutPiece(f field, i int) field {
+// cutFieldPiece returns the field from byte i on, up to a separator.
+func cutFieldPiece(f field, i int) field {
 	t := f.text[i:]
 	if j := strings.IndexAny(t, ",:;"); j > 0 {
 		t = t[:j]
@@ -181,11 +223,11 @@ func cutPiece(f field, i int) field {
 	return f
 }
 
-func (s *shell) mentionPath(f field) bool {
+func (fv *fileView) mentionPath(f field) bool {
 	t := f.text
 	if strings.HasPrefix(t, "/") || strings.HasPrefix(t, "~") || strings.HasPrefix(t, ".") && len(t) > 2 ||
 		strings.Contains(t, "/.") || strings.Contains(t, "../") {
-		s.addAccess(f, Mention)
+		fv.addAccess(f, Mention)
 		return true
 	}
 	return false
@@ -219,18 +261,104 @@ func holdsSecrets(file string) bool {
 // unseen: one that holds credentials by its name, a home or a system tree. One
 // into which the line has put a secret lends its name to those that begin so:
 // "a" to zip's "a.zip", "x_" to split's "x_aa".
-func (s *shell) leaksFile(f field, all bool) bool {
+func (fv *fileView) leaksFile(f field, all bool) bool {
 	if holdsSecrets(f.text) {
 		return true
 	}
-	for _, p := range s.resolvePath(f.text) {
+	if len(fv.made.files) > 0 && fv.leaksMade(f.text) {
+		return true
+	}
+	if !all {
+		return false
+	}
+	k, _ := fv.findTree(f.text)
+	return k != path.NoTree
+}
+
+// leaksMade reports whether a word names a file into which the line has put a
+// secret, or one whose name begins so.
+func (fv *fileView) leaksMade(text string) bool {
+	for _, p := range fv.resolvePath(text) {
 		from := strings.LastIndexByte(p, '/') + 2
-		for i := from; len(s.made.files) > 0 && i <= min(len(p), from+maxList); i++ {
-			if s.made.files[p[:i]].secret {
+		for i := from; i <= min(len(p), from+maxList); i++ {
+			if fv.made.files[p[:i]].secret {
 				return true
 			}
 		}
 	}
-	k, _ := s.findTree(f.text)
-	return all && k != path.NoTree
+	return false
+}
+
+// valueOfFolder is what PWD holds in a folder.
+func (fv *fileView) valueOfFolder(f field) value {
+	if f.unknown {
+		return unknownValue(f.text)
+	}
+	var v value
+	for _, p := range fv.resolvePath(f.text) {
+		v = append(v, frags{{s: p, kind: quotedFrag, provenance: provenance{home: f.home || path.NamesHome(f.text), fed: f.fed}}})
+	}
+	return v
+}
+
+// addPathBelow records the files of a name, or a path's end, that may lie anywhere
+// below root: "/**/" stands for the folders between.
+func (fv *fileView) addPathBelow(root field, pattern string, names bool) {
+	if len(pattern) > 256 || root.unknown || matchesAllNames(pattern) {
+		return
+	}
+	text := strings.TrimRight(root.text, "/") + "/**/" + pattern
+	below := field{text: text, bare: text, glob: true}
+	below.home = root.home || path.NamesHome(root.text)
+	fv.addPath(below, Path{Access: Read, Extent: Extent{Names: names}})
+}
+
+func (fv *fileView) addMatchedPaths(re *regexp.Regexp, text string) {
+	for _, m := range re.FindAllStringSubmatch(text, 16) {
+		fv.addAccess(literalField(m[1]), Read)
+	}
+}
+
+// sendListedFile records a file that a client is told to send.
+func (fv *fileView) sendListedFile(file string, all bool) {
+	f := literalField(file)
+	fv.addPath(f, Path{Access: Read, Exposure: Exposure{Sent: true}})
+	if fv.leaksFile(f, all) {
+		fv.addUnread(SecretSent)
+	}
+}
+
+// markSentPaths marks the files that were read for a command that sends its input,
+// those from one index of Paths to another.
+func (fv *fileView) markSentPaths(from, to int) {
+	for i := from; i < to; i++ {
+		p := &fv.out.Paths[i]
+		p.Sent = p.Sent || p.Access.Has(Read)
+		if p.Sent && !p.Names && fv.leaksFile(literalField(p.Clean), p.Recursive) {
+			fv.addUnread(SecretSent)
+		}
+	}
+}
+
+// doubtPassedProgram asks about a program in a folder for passing files: somebody put it
+// there.
+func (fv *fileView) doubtPassedProgram(f field) {
+	for _, at := range fv.listPlaces(f.text) {
+		if f.text != "" && slices.ContainsFunc(scratchFolders, func(dir string) bool { return strings.HasPrefix(at, dir) }) {
+			fv.addOpaque("")
+		}
+	}
+}
+
+// loadLibraries reads the libraries that every program is to load first: one that
+// was just put somewhere is a program that nothing is known of.
+func (fv *fileView) loadLibraries(f field) {
+	if f.blank {
+		fv.addOpaque("")
+		return
+	}
+	for _, p := range strings.FieldsFunc(f.text, func(r rune) bool { return r == ':' || r == ' ' }) {
+		fv.addAccess(f.withText(p), Read|Execute)
+		fv.doubtPassedProgram(f.withText(p))
+	}
 }

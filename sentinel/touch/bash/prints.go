@@ -15,7 +15,7 @@ import (
 // printText returns what the simplest programs print, so that text which is
 // echoed into a shell is read as the shell would. What other filters make of
 // known text is unknown: a shell that runs it is asked about.
-func (s *shell) printText(name string, args []field, in stream) stream {
+func (fv *fileView) printText(name string, args []field, in stream) stream {
 	none := stream{open: true}
 	if slices.ContainsFunc(args, func(a field) bool { return a.unknown || a.proc != nil }) {
 		return none
@@ -24,11 +24,12 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 	case "true", ":", "export", "set", "shopt", "wait", "sleep":
 		return knownStream("")
 	case "echo":
-		return knownStream(printEcho(listTexts(args)))
+		var room [8]string
+		return knownStream(printEcho(appendTexts(room[:0], args)))
 	case "printf":
 		return printFormat(listTexts(args))
 	case "pwd":
-		if v := s.def.vars["PWD"]; len(v) == 1 && !v.isUnknown() {
+		if v := fv.def.vars["PWD"]; len(v) == 1 && !v.isUnknown() {
 			return knownStream(v[0].text() + "\n")
 		}
 	case "date":
@@ -38,13 +39,13 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 	case "seq":
 		none.endless = hasWord(args, "inf") || hasWord(args, "infinity")
 	case "mktemp":
-		return s.printTemporary(args)
+		return fv.printTemporary(args)
 	case "locate", "plocate", "mlocate":
 		for _, o := range listOperands(args, "dln") {
 			none.some = append(none.some, "/"+strings.TrimLeft(o.text, "/"))
 		}
 	case "ls":
-		return s.listNames(args)
+		return fv.listNames(args)
 	case "rg":
 		if hasWord(args, "--files") {
 			for _, o := range listOperands(args, "gtTjM") {
@@ -52,19 +53,20 @@ func (s *shell) printText(name string, args []field, in stream) stream {
 			}
 		}
 	case "dirname", "basename", "realpath", "readlink":
-		return s.printPath(name, args)
+		return fv.printPath(name, args)
 	default:
 		if filters[name] {
-			return s.filterText(name, listTexts(args), in)
+			return fv.filterText(name, listTexts(args), in)
 		}
 	}
 	return none
 }
 
-func listTexts(args []field) []string {
-	texts := make([]string, len(args))
-	for i, a := range args {
-		texts[i] = a.text
+func listTexts(args []field) []string { return appendTexts(make([]string, 0, len(args)), args) }
+
+func appendTexts(texts []string, args []field) []string {
+	for i := range args {
+		texts = append(texts, args[i].text)
 	}
 	return texts
 }
@@ -76,7 +78,7 @@ var filters = toSet("cat sort uniq tac tr tee grep egrep fgrep head tail base64 
 var lowers = map[string]string{"a-z": "A-Z", "[a-z]": "[A-Z]", "[:lower:]": "[:upper:]"}
 
 // filterText returns what a filter prints of its input, or what names are in it.
-func (s *shell) filterText(name string, args []string, in stream) stream {
+func (fv *fileView) filterText(name string, args []string, in stream) stream {
 	none := stream{open: true}
 	switch name {
 	case "cat", "sort", "uniq", "tac", "tr", "tee":
@@ -89,21 +91,21 @@ func (s *shell) filterText(name string, args []string, in stream) stream {
 	}
 	plain := len(args) == 0 || len(args) == 1 && args[0] == "-"
 	switch {
-	case !in.known || len(in.text) > MaxShell || !s.budget.TakeBytes(len(in.text)):
+	case !in.known || len(in.text) > MaxShell || !fv.budget.TakeBytes(len(in.text)):
 	case plain && (name == "cat" || name == "sort" || name == "uniq"), name == "tee":
 		return knownStream(in.text)
 	case name == "base64" && len(args) == 1 && (args[0] == "-d" || args[0] == "-D" || args[0] == "--decode"):
 		if b, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(in.text), "")); err == nil {
 			out := knownStream(string(b))
-			out.decoded = true
+			out.source = fromDecoder
 			return out
 		}
 	case name == "tr" && len(args) == 2 && lowers[args[0]] == "" && lowers[args[1]] == args[0]:
 		return knownStream(strings.ToLower(in.text))
 	case name == "tr" && len(args) == 2 && lowers[args[0]] != "" && lowers[args[0]] == args[1]:
 		return knownStream(strings.ToUpper(in.text))
-	case in.decoded:
-		s.addUnread(UnreadCode) // it is taken further apart than is followed here
+	case in.source == fromDecoder:
+		fv.addUnread(UnreadCode) // it is taken further apart than is followed here
 	}
 	return none
 }
@@ -131,11 +133,23 @@ func printEcho(args []string) string {
 		escapes = escapes || strings.Contains(args[0], "e")
 		args = args[1:]
 	}
-	text := strings.Join(args, " ")
 	if escapes {
-		text = readEscapes(text)
+		return readEscapes(strings.Join(args, " ")) + end
 	}
-	return text + end
+	n := len(args) + len(end)
+	for _, a := range args {
+		n += len(a)
+	}
+	var b strings.Builder
+	b.Grow(n)
+	for i, a := range args {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(a)
+	}
+	b.WriteString(end)
+	return b.String()
 }
 
 func printFormat(args []string) stream {
@@ -165,7 +179,7 @@ func printFormat(args []string) stream {
 }
 
 // printPath is dirname, basename, realpath and readlink of one path.
-func (s *shell) printPath(name string, args []field) stream {
+func (fv *fileView) printPath(name string, args []field) stream {
 	ops := listOperands(args, "s")
 	if len(ops) != 1 {
 		return stream{open: true}
@@ -180,7 +194,7 @@ func (s *shell) printPath(name string, args []field) stream {
 	case "basename":
 		t = paths.Base(t)
 	default:
-		t = s.links.Follow(s.resolvePath(t)[0])
+		t = fv.links.Follow(fv.resolvePath(t)[0])
 	}
 	return knownStream(t + "\n")
 }
@@ -188,7 +202,7 @@ func (s *shell) printPath(name string, args []field) stream {
 // printTemporary is mktemp. The letters that mktemp chooses stay as its template has
 // them: what counts is the folder, which later commands may go up from. Options that
 // name a folder make the whole text unknown.
-func (s *shell) printTemporary(args []field) stream {
+func (fv *fileView) printTemporary(args []field) stream {
 	template, inTemporary := "", false
 	for _, a := range args {
 		switch a.text {
@@ -205,7 +219,7 @@ func (s *shell) printTemporary(args []field) stream {
 	if template != "" && !inTemporary {
 		return knownStream(template + "\n")
 	}
-	folder := s.lookUpVariable("TMPDIR")
+	folder := fv.lookUpVariable("TMPDIR")
 	if len(folder) != 1 || folder.isUnknown() || strings.Contains(template, "/") {
 		return stream{open: true}
 	}
@@ -214,7 +228,7 @@ func (s *shell) printTemporary(args []field) stream {
 
 // listNames is ls: what a pattern with a folder names is printed with it; of a
 // folder, what is in it.
-func (s *shell) listNames(args []field) stream {
+func (fv *fileView) listNames(args []field) stream {
 	out := stream{open: true}
 	ops := listOperands(args, "IwT")
 	if len(ops) == 0 {

@@ -5,6 +5,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/code"
 )
 
 // runCommandLine reads an argument that is a command line.
@@ -54,22 +58,6 @@ func (s *shell) runHook(f field) {
 	}
 }
 
-// takeFindings adds what was read aside, but for its paths and its doubts.
-func (s *shell) takeFindings(t *Findings) {
-	for _, code := range t.Dangers {
-		s.addDanger(code)
-	}
-	for _, code := range t.Unread {
-		s.addUnread(code)
-	}
-	for _, code := range t.Changes {
-		s.addChange(code)
-	}
-	for _, h := range t.Hosts {
-		s.addHost(h)
-	}
-}
-
 // runScriptText is what follows -c: the text, then $0, $1 and so on.
 func (s *shell) runScriptText(lang string, f field, params []field) stream {
 	g := s.fork()
@@ -83,7 +71,7 @@ func (s *shell) runScriptText(lang string, f field, params []field) stream {
 	switch lang {
 	case "fish":
 		if fishMarks.MatchString(text) { // blocks and substitutions of its own
-			if readForeign(s, strings.ReplaceAll(text, ";", "\n")); namesScary(text) &&
+			if readForeign(s, strings.ReplaceAll(text, ";", "\n")); namesScaryProgram(text) &&
 				foreignPlace.MatchString(passing.ReplaceAllString(text, "")) ||
 				strings.Contains(text, "&") {
 				s.addUnread(UnreadCode)
@@ -106,14 +94,14 @@ func (s *shell) runStream(lang, name string, in stream) {
 		if in.fetched {
 			s.addUnread(UnreadCode)
 		}
-	case in.known && isShell(orElse(lang, "sh")):
+	case in.known && isShellName(orElse(lang, "sh")):
 		s.parseText(in.text)
 	case in.known:
 		s.readCode(literalField(in.text), lang)
 	case !in.open:
-	case !in.foreign && !in.coded && (name == "ssh" && in.file || in.dump && dumpLanguages[lang]):
-	case isShell(orElse(lang, "sh")), in.foreign, isProgramming(lang) && !in.file: // a file's program is the file's, as an operand's is
-		s.addOpaque(name)
+	case !in.foreign && !in.coded && (name == "ssh" && in.source == fromFile || in.dump && dumpLanguages[lang]):
+	case isShellName(orElse(lang, "sh")), in.foreign, isProgramming(lang) && in.source != fromFile:
+		s.addOpaque(name) // but of a file: its program is the file's, as an operand's is
 	}
 }
 
@@ -133,7 +121,7 @@ func (s *shell) runScript(lang string, f field, in stream, params []field) {
 	switch {
 	case f.proc != nil:
 		s.runStream(lang, lang, *f.proc)
-	case isStandard(f.text):
+	case isStandardInput(f.text):
 		in.open = true
 		s.runStream(lang, lang, in)
 	case s.made.fds[nameDescriptor(f.text)].open:
@@ -152,7 +140,7 @@ func nameDescriptor(text string) string {
 // replayFile runs a file that was just written: by an interpreter, or by its
 // path. It reports whether there was one.
 func (s *shell) replayFile(lang string, f field, params []field) bool {
-	m, ok := s.findMade(f.text)
+	m, ok := s.findMadeFile(f.text)
 	if !ok && !strings.Contains(f.text, "/") && len(s.made.files) > 0 {
 		for dir := range binFolders {
 			if found, here := s.made.files[dir+"/"+f.text]; here {
@@ -163,7 +151,7 @@ func (s *shell) replayFile(lang string, f field, params []field) bool {
 	switch {
 	case !ok:
 		return false
-	case m.foreign, m.coded && (isShell(orElse(lang, "sh")) || interpreted[lang]):
+	case m.foreign, m.coded && (isShellName(orElse(lang, "sh")) || interpreted[lang]):
 		s.addOpaque(lang)
 		return true
 	case !m.known || s.made.runsAlready(f.text):
@@ -173,22 +161,17 @@ func (s *shell) replayFile(lang string, f field, params []field) bool {
 	return true
 }
 
-func (m *made) runsAlready(file string) bool {
-	_, ok := m.running[file]
-	return ok
-}
-
 // runMade runs what was written to a file.
 func (s *shell) runMade(lang string, f field, m madeFile, params []field) {
-	remember(s, &s.made.running, f.text, s.place)
+	rememberKey(s.budget, &s.made.running, f.text, s.place)
 	defer delete(s.made.running, f.text)
-	if !isShell(lang) {
+	if !isShellName(lang) {
 		if by, rest, ok := readShebang(m.text); ok && lang == "" {
 			s.runWords(append(literalFields(append(strings.Fields(rest), f.text)), params...), stream{})
 			lang = by
 		}
 	}
-	if lang != "" && !isShell(lang) {
+	if lang != "" && !isShellName(lang) {
 		s.readCode(literalField(m.text), lang)
 		return
 	}
@@ -256,3 +239,369 @@ var zshFor = regexp.MustCompile(`\bfor\s+(\w+)\s*\(([^()]*)\)\s*(?:\{\s*)?([^;{}
 
 // globCode is the code in a qualifier of zsh: *(e:"rm x":).
 var globCode = regexp.MustCompile(`\([^()]*[eE+](['"{:|<\[])(.+?)['"}:|>\]]*\)`)
+
+// parseText reads text and walks it, and returns what it prints.
+func (s *shell) parseText(text string) stream {
+	if s.level > maxLevels || !s.budget.TakeBytes(parseCost) {
+		s.budget.over = true
+		return stream{open: true}
+	}
+	list, how := parseShell(s.budget, text)
+	switch {
+	case s.quiet:
+	case how == unparsable:
+		s.out.Unparsed = s.out.Unparsed || !s.budget.over // beyond the budget a person is asked
+	case how == unclosed:
+		s.out.Incomplete = true
+	}
+	s.level++
+	defer func() { s.level-- }()
+	if strings.Contains(strings.ReplaceAll(text, "$((", ""), "((") && how != unparsable {
+		// To a plain sh that is no arithmetic but two subshells.
+		if posix, err := parseAsVariant(s.budget, syntax.LangPOSIX, text); err == nil {
+			f := s.fork()
+			f.quiet = true
+			f.runStatements(posix, stream{})
+		}
+	}
+	return s.runStatements(list, stream{})
+}
+
+// guessLine reads text that may be a command line: only what it touches counts,
+// never that it isn't one.
+func (s *shell) guessLine(text string) {
+	f := s.fork()
+	f.quiet = true
+	f.parseText(text)
+}
+
+// maxInner is how deep code inside of code is read.
+const maxInner = 4
+
+// readCode reads a program in another language, for what its literal texts say.
+// One in a shell's language is a command line.
+func (s *shell) readCode(f field, lang string) {
+	if isShellName(lang) {
+		s.runCommandLine(f)
+		return
+	}
+	if f.unknown && isProgramming(lang) {
+		s.addOpaque("")
+	}
+	if lang == "redis" && f.fed && f.unknown {
+		s.addDoubt(DatabaseLoss) // whatever it is handed
+	}
+	lang = orElse(aliasLanguages[lang], lang)
+	if read, ok := lineReaders()[lang]; ok {
+		if !s.budget.TakeBytes(len(f.bare)) {
+			s.addUnread(UnreadBudget)
+			return
+		}
+		read(s, f.bare)
+		return
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(f.bare), " ")
+	if lang == "tcl" || scary[first] || strings.HasPrefix(first, "/") && scary[scaryName(first)] {
+		s.guessLine(f.bare) // a line that was given to the wrong program; Tcl's are much like a shell's
+	}
+	s.readInlineCode(lang, f.bare, 0)
+}
+
+func (s *shell) readInlineCode(lang, text string, depth int) {
+	switch lang {
+	case "sql":
+		s.addMatchedPaths(sqlReads, text)
+	case "c":
+		s.addMatchedPaths(incReads, text)
+	case "powershell":
+		if powerHive.MatchString(text) {
+			s.addDanger(RmSystem)
+		}
+		for _, m := range powerDeletes.FindAllStringSubmatch(text, 8) {
+			s.removeTarget(literalField(strings.Trim(m[1]+m[2], `"' `)), true)
+		}
+	}
+	s.findServices(text)
+	if depth > maxInner || !s.budget.TakeBytes(code.Cost(lang, text)) {
+		s.addUnread(UnreadBudget)
+		return
+	}
+	found := code.Read(lang, text)
+	s.made.codes++
+	if isEditor[lang] || namesScaryProgram(unmarked.Replace(text)) {
+		s.made.scripts++
+	}
+	if changesData(lang, text) {
+		s.addChange(DatabaseChange)
+	}
+	for _, p := range found.Paths {
+		s.touchCodedPath(p)
+	}
+	s.runCodedCommands(lang, found.Commands, depth)
+	for _, u := range found.URLs {
+		if isFileURL(u) {
+			s.addAccess(literalField(u), Read)
+			continue
+		}
+		s.reachHost(u, true)
+		s.findMetadata(literalField(u))
+	}
+	for _, in := range found.Inner {
+		if isShellName(in.Lang) {
+			s.guessLine(in.Text)
+		} else {
+			s.readInlineCode(in.Lang, in.Text, depth+1)
+		}
+	}
+	s.addCodedFindings(found)
+}
+
+// isEditor are the languages of editors, which give a command the text at hand.
+var isEditor = toSet("ed vim")
+
+// runCodedCommands runs the commands that code starts.
+func (s *shell) runCodedCommands(by string, list []code.Command, depth int) {
+	sends := s.made.sends
+	for _, c := range list {
+		g := s.enterFolder(literalField(c.Folder)).fork()
+		lang := orElse(c.Lang, "sh")
+		switch {
+		case len(c.Words) > 0:
+			g.runWords(literalFields(c.Words), stream{})
+		case isShellName(lang):
+			g.guessLine(c.Line)
+		default:
+			g.readInlineCode(lang, c.Line, depth+1)
+		}
+	}
+	if s.made.sends > sends && isEditor[by] {
+		s.addUnread(SecretSent)
+	}
+}
+
+// findServices records a metadata service that is a whole string of what goes to
+// hosts.
+func (s *shell) findServices(text string) {
+	services := s.readAside(func(g *shell) {
+		for _, w := range strings.FieldsFunc(text[:min(len(text), maxScanned)], isMark) {
+			g.findMetadata(literalField(w))
+		}
+	}).Hosts
+	if len(services) > 0 && netWords.MatchString(text) {
+		for _, h := range services {
+			s.addHost(h)
+		}
+	}
+}
+
+// maxScanned is how much of a program is looked through for addresses.
+const maxScanned = 4096
+
+func isMark(r rune) bool { return strings.ContainsRune(" \t\n\"'`(),;{}<>", r) }
+
+var (
+	incReads = regexp.MustCompile(`(?m)^\s*#\s*include(?:_next)?\s*["<]([~/][^">]+)`)
+	netWords = regexp.MustCompile(`(?i)\b(socket|create_connection|https?connection|connect|https?|net|inet|tcpsocket|fetch|` +
+		`axios|dial|urlopen|irm|iwr|` +
+		`invoke-restmethod|invoke-webrequest|client_socket|fsockopen)\b`)
+	powerDeletes = regexp.MustCompile(`(?i)\(\s*get-item\s+([^()]+)\)\s*\.\s*delete\(|\bdirectory\]::delete\(\s*["']([^"']+)`)
+	powerHive    = regexp.MustCompile(`(?i)\b(?:remove-item|ri|rm|del)\s+(?:-\w+\s+)*["']?` +
+		`(?:hklm|hkcu|hkcr):\\?(?:software|system|sam|security)?\\?["']?(?:\s|$)`)
+	sqlReads = regexp.MustCompile(`(?i)(?:\bread_(?:text|blob|csv|json|parquet)\w*\(|\bload_file\(|\binfile|\bfrom` +
+		`|\bpg_read_file\()\s*'([~/.][^']*)'`)
+	sqlChange = regexp.MustCompile(`(?i)\b(insert\s+into|replace\s+into|update\s+\S+\s+set|delete\s+from|(create|alter` +
+		`|drop)\s+(unique\s+)?(table|database|index|view|user|role|schema|extension|function|sequence|type)|truncate\s|grant\s.{1,200}\sto\s` +
+		`|revoke\s|copy\s+\S+\s+from\b)`)
+	mongoChange = regexp.MustCompile(`\.(insert|update|replace|delete|remove|drop|create|rename|bulkWrite|findOneAnd|findAndModify)\w*\s*\(`)
+)
+
+// changesData reports whether statements change what a database holds.
+func changesData(lang, text string) bool {
+	switch lang {
+	case "sql", "cypher":
+		return sqlChange.MatchString(text)
+	case "mongo":
+		return mongoChange.MatchString(text)
+	}
+	return false
+}
+
+// touchCodedPath records a file that code names, and what is lost with it.
+func (s *shell) touchCodedPath(p code.Path) {
+	f, access := literalField(p.Text), Access(p.Access)
+	f.glob = strings.ContainsAny(p.Text, "*?[")
+	s.addPath(f, Path{Access: access, Extent: Extent{Recursive: p.Tree, Names: p.Names}})
+	switch {
+	case p.Effect != "":
+		s.addTreeEffect(p.Effect, f)
+	case access.Has(Delete):
+		s.removeTarget(f, p.Tree)
+		if p.Tree && s.wipesProject(f) {
+			s.addDoubt(ProjectWipe)
+		}
+	}
+	if access.Has(Write) {
+		s.writeTarget("", f, access|Read)
+		if p.Effect == "" {
+			s.rememberFile(f, codedStream, false)
+		}
+	}
+}
+
+// codedStream is what inline code prints or writes.
+var codedStream = stream{open: true, taint: taint{coded: true}}
+
+// addCodedFindings records what code does beyond files.
+func (s *shell) addCodedFindings(found code.Findings) {
+	for _, e := range found.Effects {
+		switch e {
+		case ForkBomb, KillAll:
+			s.addDanger(e)
+		default:
+			s.addDoubt(e)
+		}
+	}
+	leaks := found.Environment || slices.ContainsFunc(found.Paths, func(p code.Path) bool {
+		return p.Access == code.ToRead &&
+			holdsSecrets(p.Text)
+	})
+	if leaks && (found.Sends || len(found.URLs) > 0) || found.Environment && found.Network {
+		s.addUnread(SecretSent)
+	}
+	if leaks || found.Credential {
+		s.made.tells++
+	}
+	for _, p := range found.Paths {
+		if leaks && Access(p.Access).Has(Write) {
+			s.rememberFile(literalField(p.Text), stream{taint: taint{leak: leak{secret: true}, coded: true}}, false)
+		}
+	}
+	if found.Unread {
+		s.addUnread(UnreadCode)
+	}
+}
+
+const (
+	// maxTries is how many of an unknown program's arguments are read as
+	// commands, and maxTrial how deep such guesses may nest.
+	maxTries = 6
+	maxTrial = 3
+)
+
+// tryCommands reads words as if the program ran them: from each word that names
+// a program on, and each that may be a command line. Only what can't be undone
+// counts; most programs run nothing.
+func (s *shell) tryCommands(name string, args []field) {
+	if s.trial >= maxTrial || isShellName(name) || s.quiet && s.trial == 0 {
+		return // the last: text that may be another language's, whose words are no programs
+	}
+	left := maxTries
+	for i := 0; i < len(args) && left > 0; i++ {
+		f := args[i]
+		opt, val, joined := strings.Cut(f.text, "=")
+		switch {
+		case textOptions[f.text]:
+			i++
+		case textOptions[opt]:
+		case scary[scaryName(f.text)]:
+			if s.trySuffix(args[i:]) {
+				left--
+			}
+		case strings.ContainsAny(f.text, " \t\n"):
+			runs := i > 0 && programOptions[args[i-1].text]
+			if joined && len(opt) > 1 && opt[0] == '-' {
+				f.text, runs = val, runs || programOptions[opt]
+			}
+			if s.tryLine(f.text, runs) {
+				left--
+			}
+		}
+	}
+}
+
+// trySuffix tries words as a command.
+func (s *shell) trySuffix(words []field) bool {
+	if s.tried {
+		return false
+	}
+	if scaryName(words[0].text) == "mkfs" && !slices.ContainsFunc(words[1:], func(f field) bool { return strings.ContainsAny(f.text, `/\`) }) {
+		return false // a list of programs
+	}
+	s.tryAside(func(f *shell) {
+		f.tried = true // what follows has been tried already
+		f.runWords(words, stream{})
+	})
+	return true
+}
+
+func (s *shell) tryWords(words []field) { s.tryAside(func(f *shell) { f.runWords(words, stream{}) }) }
+
+// tryLine tries text as a command line. With runs it stands where programs take
+// one; otherwise a sentence is left alone.
+func (s *shell) tryLine(text string, runs bool) bool {
+	text = strings.TrimLeft(text, " \t\n!:|\\")
+	if !namesScaryProgram(text) || !runs && isSentence(text) {
+		return false
+	}
+	s.tryAside(func(f *shell) {
+		f.tried = !runs
+		f.parseText(text)
+	})
+	return true
+}
+
+// tryCode reads text as code of whatever language: only what can't be undone
+// counts.
+func (s *shell) tryCode(f field) {
+	t := s.readAside(func(g *shell) {
+		g.quiet = true
+		g.trial++
+		g.readCode(f, "")
+	})
+	for _, code := range t.Dangers {
+		s.addDanger(code)
+	}
+	if len(t.Unread) > 0 {
+		s.addUnread(UnreadCode)
+	}
+}
+
+// tryAside reads with a shell whose findings are thrown away but for its dangers.
+func (s *shell) tryAside(read func(*shell)) {
+	t := s.readAside(func(f *shell) {
+		f.quiet = true
+		f.trial++
+		read(f)
+	})
+	for _, code := range t.Dangers {
+		s.addDanger(code)
+	}
+}
+
+// namesScaryProgram reports whether a scary program stands somewhere in text.
+func namesScaryProgram(text string) bool {
+	for text != "" {
+		i := strings.IndexAny(text, " \t\n;|&()`'\"$<>{}!\\=,")
+		if i < 0 {
+			return scary[scaryName(text)]
+		}
+		if i > 1 && scary[scaryName(text[:i])] {
+			return true
+		}
+		text = text[i+1:]
+	}
+	return false
+}
+
+// smallWords make a sentence.
+var smallWords = toSet("the is are was were will would should can could not never don't does what how why when please because instead")
+
+// isSentence reports whether text has the small words that no command has.
+func isSentence(text string) bool {
+	for w := range strings.FieldsSeq(text) {
+		if smallWords[strings.ToLower(strings.Trim(w, ".,:;!?"))] {
+			return true
+		}
+	}
+	return false
+}

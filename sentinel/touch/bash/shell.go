@@ -1,8 +1,8 @@
 package bash
 
 import (
-	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -13,33 +13,19 @@ import (
 // shell is one shell as far as its state can be known without running it.
 // Assignments, folders changed to and functions are followed in order; where a
 // branch may or may not run, both values count.
+//
+// It is built of layers, each of which knows those below it: a reporter for what is
+// found, an environment for what has a name, a view of the files, and the shell,
+// which runs.
 type shell struct {
-	env     path.Env
-	links   *path.Links
-	out     *Findings
-	budget  *Budget
-	def     *defined
-	shared  bool                   // def is another shell's as well
+	fileView
 	running map[*syntax.Stmt]place // functions being read, which may be recursive
-	params  []field
-	inFunc  bool // params are a caller's, or unknown where nil
-	unsure  int  // inside something that may not run
 	place
 	started place // of the script
 	nesting int   // of statements
 	level   int   // of command lines inside command lines
-	quiet   bool  // the text may be no shell at all
 	trial   int   // guesses inside guesses
 	tried   bool  // the words at hand are such a guess already
-	made    *made
-}
-
-// defined is what a command line has defined so far.
-type defined struct {
-	vars    map[string]value
-	funcs   map[string]*syntax.Stmt
-	aliases map[string]string
-	refs    map[string]string // declare -n: another name for a variable
 }
 
 func newShell(env path.Env, b *Budget) *shell {
@@ -51,8 +37,10 @@ func newShell(env path.Env, b *Budget) *shell {
 	}{}
 	room.vars = map[string]value{}
 	s := &room.shell
-	*s = shell{env: env, links: path.NewLinks(env), out: &room.Findings, budget: b, def: &room.defined, running: map[*syntax.Stmt]place{},
-		made: &room.made}
+	s.reporter = reporter{out: &room.Findings, budget: b}
+	s.env, s.def = env, &room.defined
+	s.links, s.made = path.NewLinks(env), &room.made
+	s.running = map[*syntax.Stmt]place{}
 	cwd := env.Root
 	if cwd == "" {
 		cwd = path.UnknownFolder
@@ -75,26 +63,6 @@ func (s *shell) readAside(read func(*shell)) *Findings {
 	f.out = &Findings{}
 	read(f)
 	return f.out
-}
-
-// setKey makes a map on first use: most command lines define neither functions
-// nor aliases.
-func setKey[V any](m *map[string]V, name string, v V) {
-	if *m == nil {
-		*m = map[string]V{}
-	}
-	(*m)[name] = v
-}
-
-// ownNames returns the names of this shell alone, to be changed.
-func (s *shell) ownNames() *defined {
-	if s.shared {
-		n := s.def
-		s.budget.TakeBytes(16 * (len(n.vars) + len(n.funcs) + len(n.aliases)))
-		s.def, s.shared = &defined{vars: maps.Clone(n.vars), funcs: maps.Clone(n.funcs), aliases: maps.Clone(n.aliases),
-			refs: maps.Clone(n.refs)}, false
-	}
-	return s.def
 }
 
 func (s *shell) runStatements(list []*syntax.Stmt, in stream) stream {
@@ -160,7 +128,7 @@ func (s *shell) runStatement(st *syntax.Stmt, in stream) stream {
 	}
 	s.feedConsumers(st, in, out)
 	if s.made.sends > sends {
-		s.markSent(from, to)
+		s.markSentPaths(from, to)
 	}
 	return out
 }
@@ -169,7 +137,7 @@ func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
 	out := stream{open: true}
 	switch cmd := cmd.(type) {
 	case *syntax.CallExpr:
-		return s.runCall(cmd, in)
+		return s.runCallExpr(cmd, in)
 	case *syntax.BinaryCmd:
 		return s.runBinary(cmd, in)
 	case *syntax.Subshell:
@@ -182,9 +150,9 @@ func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
 			out.mix(s.runUnsure(c.Then, in).taint)
 		}
 	case *syntax.WhileClause:
-		return s.runWhile(cmd, in)
+		return s.runWhileLoop(cmd, in)
 	case *syntax.ForClause:
-		return s.runFor(cmd, in)
+		return s.runForLoop(cmd, in)
 	case *syntax.CaseClause:
 		s.expandWords(cmd.Word)
 		for _, item := range cmd.Items {
@@ -202,7 +170,7 @@ func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
 	case *syntax.DeclClause:
 		return s.declareNames(cmd)
 	default: // [[ … ]], (( … )), let: only what they substitute runs
-		s.walkInner(cmd)
+		s.walkSubstitutions(cmd)
 	}
 	return out
 }
@@ -213,15 +181,15 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 	switch b.Op {
 	case syntax.Pipe, syntax.PipeAll:
 		from := len(s.out.Paths)
-		left := s.runSide(b.X, in)
+		left := s.runPipeSide(b.X, in)
 		left.open = true
 		to, sends, opens := len(s.out.Paths), s.made.sends, s.made.opens
-		out := s.runSide(b.Y, left)
+		out := s.runPipeSide(b.Y, left)
 		if s.made.sends > sends {
-			s.markSent(from, to)
+			s.markSentPaths(from, to)
 		}
 		if s.made.opens > opens {
-			s.markOpened(from, to, s.made.trees > 0)
+			s.markOpenedPaths(from, to, s.made.trees > 0)
 		}
 		return out
 	case syntax.AndStmt:
@@ -243,8 +211,8 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 	return out
 }
 
-// walkInner walks the command substitutions inside a node that runs nothing else.
-func (s *shell) walkInner(n syntax.Node) {
+// walkSubstitutions walks the command substitutions inside a node that runs nothing else.
+func (s *shell) walkSubstitutions(n syntax.Node) {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
@@ -268,12 +236,12 @@ func (s *shell) expandWords(list ...*syntax.Word) {
 	}
 }
 
-func (s *shell) runFor(f *syntax.ForClause, in stream) stream {
+func (s *shell) runForLoop(f *syntax.ForClause, in stream) stream {
 	switch l := f.Loop.(type) {
 	case *syntax.WordIter:
 		var v value
 		for _, w := range l.Items {
-			for _, fl := range flatten(s.expandWord(w)) {
+			for _, fl := range flattenFields(s.expandWord(w)) {
 				if !s.budget.takeItems(1) {
 					return stream{open: true}
 				}
@@ -288,14 +256,14 @@ func (s *shell) runFor(f *syntax.ForClause, in stream) stream {
 		if l.Cond == nil && isFlood(f.Do) {
 			s.addDanger(ForkBomb)
 		}
-		s.walkInner(f.Loop)
+		s.walkSubstitutions(f.Loop)
 	}
 	return s.runUnsure(f.Do, in)
 }
 
-// runSide reads one side of a pipe. One that is a pipe itself has sides of its
+// runPipeSide reads one side of a pipe. One that is a pipe itself has sides of its
 // own.
-func (s *shell) runSide(st *syntax.Stmt, in stream) stream {
+func (s *shell) runPipeSide(st *syntax.Stmt, in stream) stream {
 	if b, ok := st.Cmd.(*syntax.BinaryCmd); ok && (b.Op == syntax.Pipe || b.Op == syntax.PipeAll) {
 		return s.runStatement(st, in)
 	}
@@ -304,25 +272,249 @@ func (s *shell) runSide(st *syntax.Stmt, in stream) stream {
 	return f.runStatement(st, in)
 }
 
-// markSent marks the files that were read for a command that sends its input,
-// those from one index of Paths to another.
-func (s *shell) markSent(from, to int) {
-	for i := from; i < to; i++ {
-		p := &s.out.Paths[i]
-		p.Sent = p.Sent || p.Access.Has(Read)
-		if p.Sent && !p.Names && s.leaksFile(literalField(p.Clean), p.Recursive) {
-			s.addUnread(SecretSent)
+// place is where a function was called: how many sides of pipes and background
+// commands are around it, and how many parts that may not run.
+type place struct{ aside, branches int }
+
+// findBreeding looks for what starts itself beside itself, whatever happens: a
+// fork bomb under any name. from is where it was started first.
+func (s *shell) findBreeding(from place) {
+	if s.aside > from.aside && s.branches == from.branches {
+		s.addDanger(ForkBomb)
+	}
+}
+
+// isItself reports whether a word is the script that is running.
+func isItself(w *syntax.Word) bool {
+	parts := w.Parts
+	if q, ok := parts[0].(*syntax.DblQuoted); ok && len(q.Parts) > 0 {
+		parts = q.Parts
+	}
+	p, ok := parts[0].(*syntax.ParamExp)
+	return w.Lit() == "%0" || ok && len(parts) == 1 &&
+		p.Param != nil && p.Exp == nil && (p.Param.Value == "0" || p.Param.Value == "BASH_SOURCE")
+}
+
+// runWhileLoop reads a loop. One that never ends and waits for nothing that it starts
+// fills the machine with processes.
+func (s *shell) runWhileLoop(w *syntax.WhileClause, in stream) stream {
+	if isConstant(w.Cond, w.Until) && isFlood(w.Do) {
+		s.addDanger(ForkBomb)
+	}
+	s.runStatements(w.Cond, in)
+	s.branches-- // what is in it runs as long as the condition holds
+	out := s.runUnsure(w.Do, in)
+	s.branches++
+	return out
+}
+
+// isConstant reports whether a loop's condition never changes.
+func isConstant(cond []*syntax.Stmt, until bool) bool {
+	if len(cond) != 1 {
+		return false
+	}
+	switch cmd := cond[0].Cmd.(type) {
+	case *syntax.CallExpr:
+		if len(cmd.Args) == 0 {
+			return false
+		}
+		name := cmd.Args[0].Lit()
+		if until {
+			return name == "false"
+		}
+		return name == "true" || name == ":" || name == "[" && len(cmd.Args) == 3 && cmd.Args[1].Lit() == "1"
+	case *syntax.ArithmCmd:
+		w, ok := cmd.X.(*syntax.Word)
+		return ok && !until && w.Lit() == "1"
+	}
+	return false
+}
+
+// instant are the commands that take no time.
+var instant = toSet("echo printf true : let disown")
+
+// isFlood reports whether a loop's body starts something in the background and
+// does nothing that takes time.
+func isFlood(body []*syntax.Stmt) bool {
+	starts := false
+	for _, st := range body {
+		if st.Background {
+			starts = true
+			continue
+		}
+		if sub, ok := st.Cmd.(*syntax.Subshell); ok && isFlood(sub.Stmts) {
+			starts = true
+			continue
+		}
+		call, ok := st.Cmd.(*syntax.CallExpr)
+		if !ok {
+			return false
+		}
+		if len(call.Args) > 0 && !instant[call.Args[0].Lit()] {
+			return false
+		}
+	}
+	return starts
+}
+
+func (s *shell) readRedirect(r *syntax.Redirect, in stream) stream {
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		if r.Hdoc == nil {
+			return stream{open: true, known: true}
+		}
+		return s.openDescriptor(r, s.readHereText(r.Hdoc, ""), in)
+	case syntax.WordHdoc:
+		return s.openDescriptor(r, s.readHereText(r.Word, "\n"), in)
+	}
+	for _, f := range flattenFields(s.expandWord(r.Word)) {
+		switch r.Op {
+		case syntax.RdrIn:
+			s.addAccess(f, Read)
+			s.dialSocket(f)
+			in = s.openDescriptor(r, s.readFileStream(f, in), in)
+		case syntax.RdrInOut:
+			s.addAccess(f, Read|Write)
+			s.dialSocket(f)
+			in = s.openDescriptor(r, s.readFileStream(f, in), in)
+		case syntax.DplIn, syntax.DplOut:
+			if from, ok := s.made.fds[f.text]; ok && r.Op == syntax.DplIn {
+				in = from
+			}
+			if !isNumber(f.text) && f.text != "-" {
+				s.overwriteFile(f)
+			} else if s.made.fds[f.text].source == fromSocket {
+				s.made.pending = append(s.made.pending, written{to: literalField(sockets[0]), all: r.N == nil || r.N.Value == "1"})
+			}
+		default:
+			s.overwriteFile(f)
+			if isSocketPath(f.text) {
+				s.openDescriptor(r, stream{open: true, source: fromSocket}, in)
+			}
+			s.made.pending = append(s.made.pending, written{
+				to: f, add: r.Op == syntax.AppOut || r.Op == syntax.AppAll, all: r.N == nil || r.N.Value == "1",
+			})
+		}
+	}
+	return in
+}
+
+// dialsBack reports whether a command's output goes to a host, and its input
+// comes from where its output goes.
+func dialsBack(list []*syntax.Redirect) bool {
+	host, back := false, false
+	for _, r := range list {
+		if r.Word == nil || len(r.Word.Parts) == 0 {
+			continue
+		}
+		l, ok := r.Word.Parts[0].(*syntax.Lit)
+		host = host || ok && isSocketPath(l.Value) && r.Op != syntax.RdrIn
+		zero := r.N != nil && r.N.Value == "0"
+		back = back || zero && (r.Op == syntax.DplOut || r.Op == syntax.DplIn) || r.Op == syntax.DplIn && r.N == nil || r.Op == syntax.RdrInOut &&
+			(r.N == nil || zero)
+	}
+	return host && back
+}
+
+// openDescriptor gives a descriptor what is read from it; the standard input is
+// given to the command.
+func (s *shell) openDescriptor(r *syntax.Redirect, from, in stream) stream {
+	if r.N == nil || r.N.Value == "0" {
+		return from
+	}
+	fd := r.N.Value
+	if name := strings.Trim(fd, "{}"); name != fd {
+		s.made.next++
+		fd = strconv.Itoa(9 + s.made.next)
+		s.setVariable(name, literalValue(fd))
+	}
+	rememberKey(s.budget, &s.made.fds, fd, from)
+	return in
+}
+
+// readHereText is the stream of a here-document or a here-string.
+func (s *shell) readHereText(w *syntax.Word, end string) stream {
+	alts := s.expandUnsplit(w, end == "")
+	out := stream{open: true}
+	for _, f := range alts {
+		for _, p := range f {
+			out.secret = out.secret || p.secret
+		}
+	}
+	if len(alts) == 1 && !alts.isUnknown() {
+		out.known, out.text = true, alts[0].text()+end
+	}
+	return out
+}
+
+// declareFunction reads a function's body once with parameters that can't be
+// known; each call reads it again with its own.
+func (s *shell) declareFunction(f *syntax.FuncDecl) {
+	if f.Name == nil || f.Body == nil {
+		return
+	}
+	setKey(&s.ownNames().funcs, f.Name.Value, f.Body)
+	s.callFunction(f.Name.Value, nil, stream{})
+}
+
+func (s *shell) callFunction(name string, args []field, in stream) stream {
+	body := s.def.funcs[name]
+	from, runs := s.running[body]
+	if runs {
+		s.findBreeding(from)
+	}
+	if runs || s.level > maxLevels {
+		return stream{open: true}
+	}
+	s.running[body] = place{s.aside, s.branches}
+	params, inFunc := s.params, s.inFunc
+	s.inFunc = true
+	s.params = slices.Clone(args)
+	s.unsure++
+	s.level++
+	defer func() {
+		s.params, s.inFunc = params, inFunc
+		delete(s.running, body)
+		s.unsure--
+		s.level--
+	}()
+	return s.runStatement(body, in)
+}
+
+// feedConsumers lets the commands of >( … ) read what is written to them.
+func (s *shell) feedConsumers(st *syntax.Stmt, in, out stream) {
+	for _, r := range st.Redirs {
+		s.feedConsumer(r.Word, out)
+	}
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+		if call.Args[0].Lit() != "tee" {
+			in = stream{}
+		}
+		for _, w := range call.Args {
+			s.feedConsumer(w, in)
 		}
 	}
 }
 
-// markOpened marks what was only listed as read where a command takes those
-// names for files, and with trees the folders that were listed whole.
-func (s *shell) markOpened(from, to int, trees bool) {
-	for i := from; i < to; i++ {
-		p := &s.out.Paths[i]
-		if strings.Contains(p.Clean, "/**/") || trees && p.Recursive {
-			p.Names = false
-		}
+func (s *shell) feedConsumer(w *syntax.Word, from stream) {
+	if w == nil || len(w.Parts) != 1 {
+		return
 	}
+	if p, ok := w.Parts[0].(*syntax.ProcSubst); ok && p.Op == syntax.CmdOut {
+		from.open = true
+		s.fork().runStatements(p.Stmts, from)
+	}
+}
+
+// closeFindings says how far the line was read.
+func (s *shell) closeFindings() Findings {
+	f := s.out
+	if s.budget.over {
+		s.addUnread(UnreadBudget)
+	}
+	stopped := f.Unparsed || f.Incomplete || len(f.Dangers)+len(f.Doubts)+len(f.Changes)+len(f.Unread) > 0
+	f.Plain = !stopped && !s.made.impure && len(f.Commands) > 0 &&
+		!slices.ContainsFunc(f.Commands, func(c Command) bool { return c.Opaque }) &&
+		!slices.ContainsFunc(f.Paths, func(p Path) bool { return p.Access&(Write|Delete|Execute) != 0 || p.Sent })
+	return *f
 }

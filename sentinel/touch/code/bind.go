@@ -14,11 +14,11 @@ type frame struct {
 	ok bool
 }
 
-// fillNames puts texts in the places of the names that stand for them, and
+// fillBoundNames puts texts in the places of the names that stand for them, and
 // reports whether there are any. Such a name is bound once, to one text, and is
 // an operand wherever else it stands.
-func (r *reader) fillNames() bool {
-	bound, uses := r.findBound(), map[string][]int{}
+func (r *reader) fillBoundNames() bool {
+	bound, uses := r.findBoundTexts(), map[string][]int{}
 	stack := []frame{{-1, true}}
 	for i := 0; i < len(r.toks) && len(bound) > 0; i++ {
 		t, top := r.toks[i], &stack[len(stack)-1]
@@ -30,10 +30,10 @@ func (r *reader) fillNames() bool {
 			stack = stack[:len(stack)-1]
 		case t.kind == wordTok && r.hidesBinding(t.text):
 			return false
-		case t.kind == wordTok && among(binders, t.text) && !r.is(top.at, "{"):
+		case t.kind == wordTok && isAmong(binders, t.text) && !r.isSign(top.at, "{"):
 			top.ok = top.at < 0
 		case !is || i == at || t.kind != wordTok && t.kind != textTok:
-		case i+2 == at && (top.at < 0 || r.is(top.at, "{")):
+		case i+2 == at && (top.at < 0 || r.isSign(top.at, "{")):
 		case t.kind == textTok || !r.isOperand(i, *top):
 			delete(bound, name)
 		default:
@@ -43,7 +43,7 @@ func (r *reader) fillNames() bool {
 	filled := false
 	for name, at := range bound {
 		// Elsewhere a call may change the text that it gets.
-		if among(" python js go java kotlin scala ", r.lang) || len(uses[name]) == 1 {
+		if isAmong(" python js go java kotlin scala ", r.lang) || len(uses[name]) == 1 {
 			for _, i := range uses[name] {
 				r.toks[i].text, r.toks[i].kind, r.toks[i].joined, filled = r.toks[at].text, textTok, true, true
 			}
@@ -54,19 +54,20 @@ func (r *reader) fillNames() bool {
 
 // hidesBinding reports whether a word may bind names out of sight.
 func (r *reader) hidesBinding(w string) bool {
-	return r.lookUp(w).class == "eval" || among(" extract parse_str ", w)
+	return r.lookUpWord(w).class == "eval" || isAmong(" extract parse_str ", w)
 }
 
-// findBound returns the names that begin a statement which binds them to a text
+// findBoundTexts returns the names that begin a statement which binds them to a text
 // alone, and where that text stands.
-func (r *reader) findBound() map[string]int {
+func (r *reader) findBoundTexts() map[string]int {
 	bound := map[string]int{}
 	for i := range len(r.toks) - 2 {
 		t, v := r.toks[i], r.toks[i+2]
-		begins := i == 0 || t.first || r.is(i-1, ";") || among(" let const var my our local val String ", r.word(i-1))
-		ends := i+3 >= len(r.toks) || r.is(i+3, ";") || r.is(i+3, "}") || r.toks[i+3].first && r.toks[i+3].kind == wordTok
+		begins := i == 0 || t.first || r.isSign(i-1, ";") || isAmong(" let const var my our local val String ", r.wordAt(i-1))
+		ends := i+3 >= len(r.toks) || r.isSign(i+3, ";") || r.isSign(i+3, "}") || r.toks[i+3].first && r.toks[i+3].kind == wordTok
 		literal := v.kind == textTok && !v.open && !v.made && len(v.text) > 0
-		if t.kind == wordTok && t.text != "$_" && (r.is(i+1, "=") || r.is(i+1, ":=")) && begins && ends && literal && len(bound) < maxArgs {
+		binds := t.kind == wordTok && t.text != "$_" && (r.isSign(i+1, "=") || r.isSign(i+1, ":="))
+		if binds && begins && ends && literal && len(bound) < maxArgs {
 			bound[strings.TrimLeft(t.text, "$@%")] = i + 2
 		}
 	}
@@ -77,35 +78,37 @@ func (r *reader) findBound() map[string]int {
 // call or a list, not the parameters of a function or the parts of a pattern.
 func (r *reader) holdsOperands(i int, outer frame) bool {
 	after, k := r.match[i]+1, i-1
-	for r.is(k-1, ".") && r.word(k-2) != "" {
+	for r.isSign(k-1, ".") && r.wordAt(k-2) != "" {
 		k -= 2
 	}
 	switch {
-	case r.is(i, "{"), r.toks[i].open:
+	case r.isSign(i, "{"), r.toks[i].open:
 		return true
-	case r.is(after, "="), r.is(after, "=>"), r.is(after, ":="), r.is(after, "{"), r.word(after) == "in", r.word(after) == "of":
+	case r.isSign(after, "="), r.isSign(after, "=>"), r.isSign(after, ":="), r.isSign(after, "{"),
+		r.wordAt(after) == "in", r.wordAt(after) == "of":
 		return false
-	case r.word(i-1) != "":
-		return !among(definers, r.word(i-1)) && !among(definers, r.word(k-1))
+	case r.wordAt(i-1) != "":
+		return !isAmong(definers, r.wordAt(i-1)) && !isAmong(definers, r.wordAt(k-1))
 	}
-	return outer.ok && (r.is(i-1, "(") || r.is(i-1, "[") || r.is(i-1, ",") && outer.at >= 0 || r.is(i-1, "=") || r.is(i-1, "+"))
+	return outer.ok && (r.isSign(i-1, "(") || r.isSign(i-1, "[") || r.isSign(i-1, ",") && outer.at >= 0 ||
+		r.isSign(i-1, "=") || r.isSign(i-1, "+"))
 }
 
 // isOperand reports whether the word at i stands where a value is read.
 func (r *reader) isOperand(i int, top frame) bool {
 	if next := i + 1; next < len(r.toks) && r.toks[next].kind == signTok {
-		if t := r.toks[next].text; !among(" ) , ] ; } + ", t) && t != r.d.concat || r.is(next+1, "+") || r.is(next+1, "=") {
+		if t := r.toks[next].text; !isAmong(" ) , ] ; } + ", t) && t != r.d.concat || r.isSign(next+1, "+") || r.isSign(next+1, "=") {
 			return false
 		}
 	} else if next < len(r.toks) && !r.toks[next].first {
 		return false
 	}
-	before := r.word(i - 1)
+	before := r.wordAt(i - 1)
 	switch {
 	case before != "":
-		return before == "return" || r.d.bare && !among(binders, before)
-	case r.is(i-1, "("), r.is(i-1, "["), r.is(i-1, ","):
-		return top.ok && top.at >= 0 && !r.is(top.at, "{")
+		return before == "return" || r.d.bare && !isAmong(binders, before)
+	case r.isSign(i-1, "("), r.isSign(i-1, "["), r.isSign(i-1, ","):
+		return top.ok && top.at >= 0 && !r.isSign(top.at, "{")
 	}
-	return r.is(i-1, "+") || r.is(i-1, "=") || i > 0 && r.toks[i-1].text == r.d.concat && r.toks[i-1].blank
+	return r.isSign(i-1, "+") || r.isSign(i-1, "=") || i > 0 && r.toks[i-1].text == r.d.concat && r.toks[i-1].blank
 }

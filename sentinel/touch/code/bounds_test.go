@@ -23,8 +23,10 @@ const (
 
 // hostile are pieces that a reader may need more than its share for, repeated.
 var hostile = []string{
-	"x=x+x;", "f(", "(", "[", "{", "a.", "\"${", "`${", "f'{", "s/", "/", `\/`, "q{", "q(a)", "%x(", "system ", "eval ", "open(a,", "unlink a,", "x='a'+", "import a as b,", "print >", "|",
-	"copy ", "'", "\"", "with ", "$(shell ", "e\n", "s/a/b/e;", "iex ", "\\! ", "do script \"", "exec ", "rmtree(d);", "for d in (", "os.walk('/');", "-", "a=b;", "\"/a\"+", "{a:b}=", "'/x',", "Path('/')/",
+	"x=x+x;", "f(", "(", "[", "{", "a.", "\"${", "`${", "f'{", "s/", "/", `\/`, "q{", "q(a)", "%x(", "system ", "eval ", "open(a,",
+	"unlink a,", "x='a'+", "import a as b,", "print >", "|",
+	"copy ", "'", "\"", "with ", "$(shell ", "e\n", "s/a/b/e;", "iex ", "\\! ", "do script \"", "exec ", "rmtree(d);", "for d in (",
+	"os.walk('/');", "-", "a=b;", "\"/a\"+", "{a:b}=", "'/x',", "Path('/')/",
 }
 
 // TestMain is the child as well, which measures all inputs.

@@ -6,6 +6,8 @@
 //	f := code.Read("python", `import os; os.system("rm -rf /srv")`)
 //	f.Commands // one: Line "rm -rf /srv"
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // A word that is able to do harm (it starts a process, removes, writes, goes
 // to the network, or runs code that is made while running) is held against the
 // literal texts beside it. Where those say what it does, the finding is a
@@ -72,16 +74,28 @@ type Findings struct {
 	// Effects are codes of touch.Danger: "fork_bomb" and "kill_all" of its
 	// dangers, "database_destroy" of its doubts.
 	Effects []string
-	// Network is set where the code has a word that goes to another machine:
-	// then URLs are reached, else they only stand there.
-	Network bool
-	// Sends is set where the code hands texts of its own making to another
-	// machine, Input where it reads its standard input, Environment where it
-	// prints or sends the environment as a whole.
-	Sends, Input, Environment bool
-	// Credential is set where it reads a variable that is named after one.
-	Credential bool
+	Traffic
+	Secrets
+	// Input is set where the code reads its standard input.
+	Input bool
 	// Unread is set where a word that may do harm stands in the code and no
 	// literal text beside it says what it does.
 	Unread bool
+}
+
+// Traffic says what goes to other machines.
+type Traffic struct {
+	// Network is set where the code has a word that goes to another machine:
+	// then URLs are reached, else they only stand there.
+	Network bool
+	// Sends is set where the code hands texts of its own making to another machine.
+	Sends bool
+}
+
+// Secrets says what the code learns that is not for everybody.
+type Secrets struct {
+	// Environment is set where the code prints or sends the environment as a whole.
+	Environment bool
+	// Credential is set where the code reads a variable that is named after one.
+	Credential bool
 }

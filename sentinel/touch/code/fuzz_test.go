@@ -11,7 +11,8 @@ import (
 
 func languages() []string {
 	return []string{
-		"python", "js", "perl", "ruby", "php", "lua", "awk", "sed", "r", "julia", "tcl", "java", "groovy", "scala", "kotlin", "go", "elixir", "erlang", "powershell",
+		"python", "js", "perl", "ruby", "php", "lua", "awk", "sed", "r", "julia", "tcl", "java", "groovy", "scala", "kotlin", "go", "elixir",
+		"erlang", "powershell",
 		"cmd", "osascript", "lisp", "vim", "ed", "gdb", "make", "m4", "dc", "jq", "sql", "mongo", "redis", "cypher", "other",
 	}
 }
@@ -24,7 +25,8 @@ func FuzzRead(f *testing.F) {
 			f.Add(r.lang, r.text)
 		}
 	}
-	for _, t := range []string{"{{{", "f'{f\"{x}\"}'", "s/a", "((((", "x=x+x;", "a.b.c.d(", "q{", "%w(", "\\", "\x00\xff", "s{a}{b}e", "`${`${", "[[[[", "1e", "s/a/b/w"} {
+	for _, t := range []string{"{{{", "f'{f\"{x}\"}'", "s/a", "((((", "x=x+x;", "a.b.c.d(", "q{", "%w(", "\\", "\x00\xff", "s{a}{b}e",
+		"`${`${", "[[[[", "1e", "s/a/b/w"} {
 		for _, l := range languages() {
 			f.Add(l, t)
 		}

@@ -5,106 +5,106 @@ import (
 	"strings"
 )
 
-// readWord looks at one word and what is beside it.
-func (r *reader) readWord(i int) {
-	e, low := r.lookUp(r.word(i)), strings.ToLower(r.word(i))
+// judgeWordAt looks at one word and what is beside it.
+func (r *reader) judgeWordAt(i int) {
+	e, low := r.lookUpWord(r.wordAt(i)), strings.ToLower(r.wordAt(i))
 	r.process = r.process || low == "child_process" || low == "subprocess" || low == "pty"
-	args, called := r.called(i)
+	args, called := r.readCallArguments(i)
 	for _, other := range readWords()["*"][low] { // a word may be of the network or a database besides
-		r.readNet(other.class, low, args)
+		r.readNetworkCall(other.class, low, args)
 		if other.class == "statement" {
 			r.readStatement(i)
 		}
 	}
-	if r.is(i-1, ".") && r.classOf(i-2) == "net" {
-		r.readNet("net", low, args)
+	if r.isSign(i-1, ".") && r.classAt(i-2) == "net" {
+		r.readNetworkCall("net", low, args)
 	}
 	switch {
-	case r.lang == "php" && e.class == "" && strings.HasPrefix(low, "$") && r.is(i+1, "(") && !r.is(i-1, "."):
+	case r.lang == "php" && e.class == "" && strings.HasPrefix(low, "$") && r.isSign(i+1, "(") && !r.isSign(i-1, "."):
 		r.f.Unread = true // a call whose name only shows when it runs
 	case e.class == "env" && !r.importing:
 		r.readEnvironment(i, low)
-	case e.class == "", r.importing && e.class != "byname", e.weak && (!r.behindModule(i) || !called && !r.is(i-1, ".")):
-	case r.word(i-1) == "def" || r.word(i-1) == "function" || r.word(i-1) == "sub":
+	case e.class == "", r.importing && e.class != "byname", e.weak && (!r.behindModule(i) || !called && !r.isSign(i-1, ".")):
+	case r.wordAt(i-1) == "def" || r.wordAt(i-1) == "function" || r.wordAt(i-1) == "sub":
 	case e.class == "never":
 		r.f.Unread = true
 	case e.class == "input":
 		r.f.Input = true
 	case e.class == "fork":
-		if r.loops() {
+		if r.loopsWithoutWaiting() {
 			r.f.addEffect("fork_bomb")
 		}
 	default:
-		r.readCall(i, e, low, args, called)
+		r.judgeCallAt(i, e, low, args, called)
 	}
 }
 
-func (r *reader) readCall(i int, e entry, low string, args []arg, called bool) {
+func (r *reader) judgeCallAt(i int, e entry, low string, args []arg, called bool) {
 	switch e.class {
 	case "folder":
 		if called && len(args) > 0 && len(args[0].texts) > 0 && !args[0].isOpen {
-			r.folder = r.below(strings.Join(args[0].texts, "/"))
+			r.folder = r.resolveInFolder(strings.Join(args[0].texts, "/"))
 		}
 	case "run":
 		if !called || len(args) == 0 {
-			if args = []arg{r.receiver(i)}; len(args[0].texts) == 0 {
+			if args = []arg{r.readReceiver(i)}; len(args[0].texts) == 0 {
 				r.ran = true
-				r.f.Unread = r.f.Unread || !e.weak || called && r.is(i+1, "(")
+				r.f.Unread = r.f.Unread || !e.weak || called && r.isSign(i+1, "(")
 				return
 			}
 		}
-		r.readRun(args)
+		r.readStartedProcess(args)
 	case "remove":
-		r.readRemove(i, low, args, called)
+		r.readRemoval(i, low, args, called)
 	case "mode", "owner", "move":
-		r.readChange(i, e.class, args, called)
+		r.readTreeChange(i, e.class, args, called)
 	case "kill":
 		for k, a := range args {
-			if r.is(a.at, "-") && a.at+1 < len(r.toks) && r.toks[a.at+1].text == "1" && (k == 0 || r.d.bare) {
+			if r.isSign(a.at, "-") && a.at+1 < len(r.toks) && r.toks[a.at+1].text == "1" && (k == 0 || r.d.bare) {
 				r.f.addEffect("kill_all")
-			} else if a.isOpen && k == 0 && !r.is(a.at, "-") && !r.d.bare {
+			} else if a.isOpen && k == 0 && !r.isSign(a.at, "-") && !r.d.bare {
 				r.f.Unread = true
 			}
 		}
 	case "eval":
-		r.readEval(i, args, called)
+		r.readEvaluatedText(i, args, called)
 	case "byname":
-		r.readName(low, args)
+		r.readCallByName(low, args)
 	case "write", "open", "read", "list":
 		switch {
 		case !called:
 		case e.class == "open":
-			r.readOpen(i, args)
+			r.readOpenedFile(i, args)
 		case e.class == "write":
-			r.place(r.target(i, args), Path{Access: ToWrite})
+			r.placeArgument(r.targetOfCall(i, args), Path{Access: ToWrite})
 		default:
-			r.place(r.target(i, args), Path{Access: ToRead, Names: e.class == "list"})
+			r.placeArgument(r.targetOfCall(i, args), Path{Access: ToRead, Names: e.class == "list"})
 		}
 	}
 }
 
-// target is the first argument, or what the method is called on.
-func (r *reader) target(i int, args []arg) arg {
-	if v := r.receiver(i); len(args) == 0 || len(v.texts) > 0 && !v.isOpen {
+// targetOfCall is the first argument, or what the method is called on.
+func (r *reader) targetOfCall(i int, args []arg) arg {
+	if v := r.readReceiver(i); len(args) == 0 || len(v.texts) > 0 && !v.isOpen {
 		return v
 	}
 	return args[0]
 }
 
-// readRun reads a call that starts a process with these words.
-func (r *reader) readRun(args []arg) {
+// readStartedProcess reads a call that starts a process with these words.
+func (r *reader) readStartedProcess(args []arg) {
 	r.ran = true
-	first, folder := args[0], r.findFolder(args)
+	first, folder := args[0], r.findStartFolder(args)
 	words, isList, open := first.texts, first.isList, first.isOpen || first.isMade || !first.isList && len(first.texts) != 1
 	for _, a := range args[1:] {
 		plain := r.lang != "js" && r.lang != "php" && len(a.texts) > 0
-		if (a.isList || plain) && a.name == "" && !r.is(a.at, "{") {
+		if (a.isList || plain) && a.name == "" && !r.isSign(a.at, "{") {
 			words, isList = append(words[:len(words):len(words)], a.texts...), true
 		}
 		hidden := a.isList && (a.isOpen || a.isMade) || a.isOpen && r.lang != "python" && r.lang != "js" && r.lang != "lisp"
-		open = open || a.name == "" && !r.is(a.at, "{") && hidden || r.is(a.at, "{") && r.word(a.at+1) == "args"
+		open = open || a.name == "" && !r.isSign(a.at, "{") && hidden || r.isSign(a.at, "{") && r.wordAt(a.at+1) == "args"
 	}
-	r.f.Unread = r.f.Unread || open || slices.ContainsFunc(words, isCut)
+	r.f.Unread = r.f.Unread || open || slices.ContainsFunc(words, mayBeCut)
 	if len(words) == 0 {
 		return
 	}
@@ -112,7 +112,7 @@ func (r *reader) readRun(args []arg) {
 		words = words[1:]
 	}
 	last := strings.TrimSpace(words[len(words)-1])
-	if r.loops() && strings.HasSuffix(last, "&") {
+	if r.loopsWithoutWaiting() && strings.HasSuffix(last, "&") {
 		r.f.addEffect("fork_bomb")
 	}
 	shell := shells[strings.TrimSuffix(words[0][strings.LastIndexByte(words[0], '/')+1:], " -i")]
@@ -120,20 +120,20 @@ func (r *reader) readRun(args []arg) {
 	if isList {
 		r.f.Commands = append(r.f.Commands, Command{Words: words, Folder: folder})
 	} else if !first.isOpen {
-		r.f.addLine(words[0], folder)
+		r.f.addCommandLine(words[0], folder)
 	}
 }
 
-// findFolder returns the folder in which a process starts, empty where the code
+// findStartFolder returns the folder in which a process starts, empty where the code
 // doesn't say.
-func (r *reader) findFolder(args []arg) string {
+func (r *reader) findStartFolder(args []arg) string {
 	for _, a := range args {
 		if (a.name == "cwd" || a.name == "chdir") && len(a.texts) > 0 {
-			return r.below(a.texts[0])
+			return r.resolveInFolder(a.texts[0])
 		}
-		for k := a.at; r.is(a.at, "{") && k < min(r.match[a.at], len(r.toks))-2; k++ {
-			if r.word(k) == "cwd" && r.toks[k+2].kind == textTok {
-				return r.below(r.toks[k+2].text)
+		for k := a.at; r.isSign(a.at, "{") && k < min(r.match[a.at], len(r.toks))-2; k++ {
+			if r.wordAt(k) == "cwd" && r.toks[k+2].kind == textTok {
+				return r.resolveInFolder(r.toks[k+2].text)
 			}
 		}
 	}
@@ -148,54 +148,54 @@ var shells = map[string]bool{
 const single = " unlink unlinksync remove delete truncate truncatesync ftruncate file.remove delete-file deletefile delete_file " +
 	"deleteifexists remove_file rmdir rmdirsync safe_unlink unlinkf "
 
-func (r *reader) readRemove(i int, low string, args []arg, called bool) {
-	if r.word(i-1) == "git" || !called && !r.is(i-1, ".") && r.lang == "js" {
+func (r *reader) readRemoval(i int, low string, args []arg, called bool) {
+	if r.wordAt(i-1) == "git" || !called && !r.isSign(i-1, ".") && r.lang == "js" {
 		return
 	}
-	p := Path{Access: ToDelete, Tree: !among(single, low)}
+	p := Path{Access: ToDelete, Tree: !isAmong(single, low)}
 	for _, a := range args {
-		p.Tree = p.Tree || a.name == "recursive" || r.is(a.at, "{")
+		p.Tree = p.Tree || a.name == "recursive" || r.isSign(a.at, "{")
 	}
-	r.place(r.target(i, args), p)
+	r.placeArgument(r.targetOfCall(i, args), p)
 	for _, a := range args[min(1, len(args)):] {
 		if r.d.bare && len(a.texts) > 0 && a.name == "" {
-			r.place(a, p)
+			r.placeArgument(a, p)
 		}
 	}
 }
 
-func (r *reader) readChange(i int, class string, args []arg, called bool) {
+func (r *reader) readTreeChange(i int, class string, args []arg, called bool) {
 	p := Path{Access: ToWrite, Tree: true, Effect: map[string]string{"mode": "chmod_tree", "owner": "chown_tree", "move": "move_tree"}[class]}
 	if class == "move" {
-		r.place(r.target(i, args), Path{Access: ToRead | ToDelete, Effect: p.Effect})
+		r.placeArgument(r.targetOfCall(i, args), Path{Access: ToRead | ToDelete, Effect: p.Effect})
 		args = args[min(1, len(args)):]
 		p = Path{Access: ToWrite}
 	}
 	found := class == "move"
-	for _, a := range append(args, r.receiver(i)) {
+	for _, a := range append(args, r.readReceiver(i)) {
 		if len(a.texts) > 0 {
 			found = true
-			r.place(a, p)
+			r.placeArgument(a, p)
 		}
 	}
 	r.f.Unread = r.f.Unread || !found && called
 }
 
-// readOpen reads a file that is opened: its mode says for what.
-func (r *reader) readOpen(i int, args []arg) {
+// readOpenedFile reads a file that is opened: its mode says for what.
+func (r *reader) readOpenedFile(i int, args []arg) {
 	p := Path{Access: ToRead}
 	if len(args) > 1 && r.lang == "perl" {
 		args = args[1:]
 	}
-	v := r.target(i, args)
+	v := r.targetOfCall(i, args)
 	for k, a := range args {
 		t := strings.TrimSpace(strings.Join(a.texts, " "))
 		switch {
 		case t == "|-" || t == "-|":
-			r.readRun(args[min(k+1, len(args)-1):])
+			r.readStartedProcess(args[min(k+1, len(args)-1):])
 			return
 		case strings.HasPrefix(t, "|") || len(t) > 1 && strings.HasSuffix(t, "|"):
-			r.readRun([]arg{{at: a.at, texts: []string{strings.Trim(t, "| ")}}})
+			r.readStartedProcess([]arg{{at: a.at, texts: []string{strings.Trim(t, "| ")}}})
 			return
 		case strings.Trim(t, "+<>") == "" && t != "" && k+1 < len(args):
 			v = args[k+1]
@@ -207,47 +207,47 @@ func (r *reader) readOpen(i int, args []arg) {
 			if k == 0 && strings.Trim(t, "+<>") != "" {
 				v.texts = []string{strings.TrimLeft(t, "+<>& ")}
 			}
-		case isMode(t) && (k > 0 || r.is(i-1, ".") && len(r.receiver(i).texts) > 0), k > 0 && r.writesByFlag(a.at):
+		case isWritingMode(t) && (k > 0 || r.isSign(i-1, ".") && len(r.readReceiver(i).texts) > 0), k > 0 && r.writesByFlag(a.at):
 			p.Access = ToWrite
 		}
 	}
-	r.place(v, p)
+	r.placeArgument(v, p)
 }
 
-func isMode(t string) bool {
+func isWritingMode(t string) bool {
 	return t != "" && len(t) <= 4 && strings.Trim(t, "rwxabt+cU") == "" && strings.ContainsAny(t, "wxa+c")
 }
 
 // writesByFlag reports whether an argument is like os.O_WRONLY.
 func (r *reader) writesByFlag(at int) bool {
-	w := r.word(at + 2)
+	w := r.wordAt(at + 2)
 	return strings.HasPrefix(w, "O_") && w != "O_RDONLY"
 }
 
-// readEval reads code that is run as a text.
-func (r *reader) readEval(i int, args []arg, called bool) {
-	switch behind := strings.ToLower(r.word(i - 2)); {
-	case r.is(i+1, "{"), len(args) == 0 && r.is(i-1, "."), behind == "re" || behind == "regexp" || behind == "regex":
+// readEvaluatedText reads code that is run as a text.
+func (r *reader) readEvaluatedText(i int, args []arg, called bool) {
+	switch behind := strings.ToLower(r.wordAt(i - 2)); {
+	case r.isSign(i+1, "{"), len(args) == 0 && r.isSign(i-1, "."), behind == "re" || behind == "regexp" || behind == "regex":
 		return
 	case !called || len(args) == 0:
-	case r.word(args[0].at) == "open" && !args[0].isMade && len(args[0].texts) == 1 && r.is(r.match[args[0].at+1]+1, "."):
-		r.f.add(Path{Text: args[0].texts[0], Access: ToRead | ToExecute}) // exec(open("setup.py").read())
+	case r.wordAt(args[0].at) == "open" && !args[0].isMade && len(args[0].texts) == 1 && r.isSign(r.match[args[0].at+1]+1, "."):
+		r.f.addNamedPath(Path{Text: args[0].texts[0], Access: ToRead | ToExecute}) // exec(open("setup.py").read())
 		return
 	case !args[len(args)-1].isOpen && len(args[len(args)-1].texts) == 1 && !args[0].isMade:
 		a := args[len(args)-1]
-		if strings.HasSuffix(r.word(i), "file") || r.lang == "lisp" && r.word(i) == "load" {
-			r.f.add(Path{Text: a.texts[0], Access: ToRead | ToExecute})
+		if strings.HasSuffix(r.wordAt(i), "file") || r.lang == "lisp" && r.wordAt(i) == "load" {
+			r.f.addNamedPath(Path{Text: a.texts[0], Access: ToRead | ToExecute})
 			return
 		}
 		r.f.Unread = r.f.Unread || r.toks[a.at].joined
-		r.f.addInner(r.lang, a.texts[0])
+		r.f.addInnerCode(r.lang, a.texts[0])
 		return
 	}
 	r.f.Unread = true
 }
 
-// readName reads what looks something up by a name that is a text.
-func (r *reader) readName(low string, args []arg) {
+// readCallByName reads what looks something up by a name that is a text.
+func (r *reader) readCallByName(low string, args []arg) {
 	if len(args) == 0 {
 		return
 	}
@@ -256,44 +256,44 @@ func (r *reader) readName(low string, args []arg) {
 		named = args[1]
 	}
 	name := strings.Join(named.texts, "")
-	if r.is(named.at, ":") {
-		name = r.word(named.at + 1)
-	} else if r.is(named.at, "&") || among(" fn function ", r.word(named.at)) {
+	if r.isSign(named.at, ":") {
+		name = r.wordAt(named.at + 1)
+	} else if r.isSign(named.at, "&") || isAmong(" fn function ", r.wordAt(named.at)) {
 		return // a function that stands there
 	}
 	loads := low == "require" || low == "import"
-	r.network = r.network || loads && among(" net raw ", r.lookUp(name).class)
-	hidden := r.toks[named.at].joined || len(named.texts) > 1 || name == "" || named.isOpen && !r.is(named.at, ":")
+	r.traffic.Network = r.traffic.Network || loads && isAmong(" net raw ", r.lookUpWord(name).class)
+	hidden := r.toks[named.at].joined || len(named.texts) > 1 || name == "" || named.isOpen && !r.isSign(named.at, ":")
 	r.f.Unread = r.f.Unread || hidden || r.isDangerous(name)
 	if loads && strings.IndexByte("/~", (name + " ")[0]) >= 0 {
-		r.place(named, Path{Access: ToRead})
+		r.placeArgument(named, Path{Access: ToRead})
 	}
 }
 
-// readIndex looks for obj["na" + "me"](…).
-func (r *reader) readIndex(i int) {
-	called := r.is(r.match[i]+1, "(")
-	if i == 0 || r.toks[i-1].kind == textTok || r.toks[i].blank || !called && !r.isCalm(r.word(i-1)) {
+// readIndexedName looks for obj["na" + "me"](…).
+func (r *reader) readIndexedName(i int) {
+	called := r.isSign(r.match[i]+1, "(")
+	if i == 0 || r.toks[i-1].kind == textTok || r.toks[i].blank || !called && !r.isCalmWord(r.wordAt(i-1)) {
 		return
 	}
-	t, a := r.toks[min(i+1, len(r.toks)-1)], r.readArg(i+1, r.match[i])
+	t, a := r.toks[min(i+1, len(r.toks)-1)], r.readArgument(i+1, r.match[i])
 	if !called {
 		r.f.Unread = r.f.Unread || r.isDangerous(strings.Join(a.texts, "")) // f = os["system"]
 		return
 	}
-	hidden := t.joined || r.is(i-1, "]") && r.word(i+1) != "" || a.isOpen && r.is(i+2, "(")
+	hidden := t.joined || r.isSign(i-1, "]") && r.wordAt(i+1) != "" || a.isOpen && r.isSign(i+2, "(")
 	r.f.Unread = r.f.Unread || hidden || r.isDangerous(strings.Join(a.texts, ""))
 }
 
-// readText gathers what a text says wherever it stands.
-func (r *reader) readText(t string) {
+// noteTextSigns gathers what a text says wherever it stands.
+func (r *reader) noteTextSigns(t string) {
 	r.narrow = r.narrow || strings.HasPrefix(t, "*.") || strings.HasPrefix(t, ".") && len(t) > 2 && len(t) < 8 || t == "__pycache__"
 	r.f.Input = r.f.Input || strings.HasPrefix(t, "php://input") || strings.HasPrefix(t, "php://stdin")
-	r.sends = r.sends || t == "POST" || t == "PUT" || t == "PATCH"
+	r.traffic.Sends = r.traffic.Sends || t == "POST" || t == "PUT" || t == "PATCH"
 	r.process = r.process || t == "child_process" || t == "node:child_process"
 	r.hint = r.hint || slices.ContainsFunc(strings.Fields(secretNames), func(s string) bool { return strings.Contains(t, s) })
 	if _, p, ok := strings.Cut(t, "resource="); ok && strings.HasPrefix(t, "php://") {
-		r.f.add(Path{Text: p, Access: ToRead})
+		r.f.addNamedPath(Path{Text: p, Access: ToRead})
 	}
 	if i := strings.Index(t, "://"); i > 1 && i < 12 {
 		r.f.URLs = append(r.f.URLs, cutText(t))
@@ -307,12 +307,12 @@ const wholeMethods = " items copy each each_pair map keys values sort inspect to
 
 // readEnvironment looks at the environment: as a whole, or a part of it.
 func (r *reader) readEnvironment(i int, low string) {
-	if strings.TrimLeft(low, "$%@") == "env" && !r.is(i-1, ".") && !r.d.bare && r.lang != "julia" {
+	if strings.TrimLeft(low, "$%@") == "env" && !r.isSign(i-1, ".") && !r.d.bare && r.lang != "julia" {
 		return
 	}
-	method := r.word(i + 2)
-	part := r.is(i+1, "[") || r.is(i+1, "{") || r.is(i+1, "(") && !r.is(i+2, ")") ||
-		r.is(i+1, ".") && method != "" && !among(wholeMethods, method) && !strings.HasPrefix(method, "to_")
+	method := r.wordAt(i + 2)
+	part := r.isSign(i+1, "[") || r.isSign(i+1, "{") || r.isSign(i+1, "(") && !r.isSign(i+2, ")") ||
+		r.isSign(i+1, ".") && method != "" && !isAmong(wholeMethods, method) && !strings.HasPrefix(method, "to_")
 	r.f.Environment = r.f.Environment || !part
 	for _, s := range [...]string{"KEY", "TOKEN", "SECRET", "PASS", "CRED", "AUTH"} {
 		for k := i + 1; k < min(i+4, len(r.toks)); k++ {
@@ -324,15 +324,15 @@ func (r *reader) readEnvironment(i int, low string) {
 
 // readStatement reads the text that is handed to a database.
 func (r *reader) readStatement(i int) {
-	if t := i + 2; r.is(i+1, "(") && r.is(i-1, ".") && t < len(r.toks) && r.toks[t].kind == textTok && len(r.f.Inner) <= maxFound {
-		r.f.addInner("sql", r.toks[t].text)
+	if t := i + 2; r.isSign(i+1, "(") && r.isSign(i-1, ".") && t < len(r.toks) && r.toks[t].kind == textTok && len(r.f.Inner) <= maxFound {
+		r.f.addInnerCode("sql", r.toks[t].text)
 	}
 }
 
-func (r *reader) readNet(class, low string, args []arg) {
+func (r *reader) readNetworkCall(class, low string, args []arg) {
 	switch class {
 	case "send":
-		r.sends = r.sends || !r.importing
+		r.traffic.Sends = r.traffic.Sends || !r.importing
 		return
 	case "raw":
 		r.raw = r.raw || low != "socket" || !r.words["gethostname"]
@@ -340,7 +340,7 @@ func (r *reader) readNet(class, low string, args []arg) {
 	default:
 		return
 	}
-	r.network = true
+	r.traffic.Network = true
 	for _, a := range args {
 		for _, t := range a.texts {
 			r.f.Unread = r.f.Unread || strings.HasSuffix(t, "://") || strings.Contains(t, "://.") // a machine that it doesn't name
@@ -352,16 +352,16 @@ func (r *reader) readNet(class, low string, args []arg) {
 	}
 }
 
-// loops reports whether the code has a loop and no word that takes time.
-func (r *reader) loops() bool {
+// loopsWithoutWaiting reports whether the code has a loop and no word that takes time.
+func (r *reader) loopsWithoutWaiting() bool {
 	has := func(words string) bool {
 		return slices.ContainsFunc(strings.Fields(words), func(w string) bool { return r.words[w] })
 	}
 	return has("while loop for redo until setinterval") && !has("wait waitpid waitall sleep _exit exit")
 }
 
-// place adds the paths that an argument names, or says that they can't be known.
-func (r *reader) place(a arg, p Path) {
+// placeArgument adds the paths that an argument names, or says that they can't be known.
+func (r *reader) placeArgument(a arg, p Path) {
 	if a.isWrapped && !a.isOpen && !a.isList && len(a.texts) > 1 {
 		joined := a.texts[0]
 		for _, t := range a.texts[1:] {
@@ -380,11 +380,11 @@ func (r *reader) place(a arg, p Path) {
 	r.f.Unread = r.f.Unread || a.isMade
 	for _, t := range a.texts {
 		below := t != "" && strings.IndexByte("$/~", t[0]) < 0 && !strings.Contains(t, "..") && t[min(1, len(t)-1)] != ':'
-		switch p.Text = r.below(t); {
+		switch p.Text = r.resolveInFolder(t); {
 		case strings.Contains(t, "://") && !strings.HasPrefix(t, "file:"):
-			r.network = true
+			r.traffic.Network = true
 		case !a.isOpen || below && r.toks[a.at].text == t:
-			r.f.add(p)
+			r.f.addNamedPath(p)
 		case p.Access == ToRead:
 			r.f.Unread = r.f.Unread || r.hint || strings.IndexByte("/~", (t + "$")[0]) >= 0 || strings.Trim(t, "$./") == ""
 		default:
@@ -396,8 +396,8 @@ func (r *reader) place(a arg, p Path) {
 	}
 }
 
-// below is where a relative path leads from the folder that the code changed to.
-func (r *reader) below(t string) string {
+// resolveInFolder is where a relative path leads from the folder that the code changed to.
+func (r *reader) resolveInFolder(t string) string {
 	if r.folder == "" || t == "" || strings.IndexByte("/~$", t[0]) >= 0 || strings.Contains(t, ":") {
 		return t
 	}
@@ -414,14 +414,14 @@ func (r *reader) placeListed(p Path) {
 			wide := t == "" || t[0] == '/' || t[0] == '~' || strings.HasPrefix(t, "..")
 			r.f.Unread = r.f.Unread || wide || strings.Trim(t, "./*") == "" && !r.narrow
 			if p.Text, p.Tree = t, true; wide || strings.Trim(t, "./*") != "" {
-				r.f.add(p)
+				r.f.addNamedPath(p)
 			}
 		}
 	}
 }
 
-// conclude weighs what only the whole code says.
-func (r *reader) conclude() {
+// weighWholeCode weighs what only the whole code says.
+func (r *reader) weighWholeCode() {
 	f, found := r.f, map[string]bool{}
 	for _, p := range f.Paths {
 		found[p.Text] = true
@@ -430,12 +430,12 @@ func (r *reader) conclude() {
 		path := strings.HasPrefix(t.text, "/") && !strings.HasPrefix(t.text, "//") || strings.HasPrefix(t.text, "~/")
 		if t.kind == textTok && path && len(t.text) > 1 && !found[t.text] && !strings.ContainsAny(t.text, " \n\t") {
 			found[t.text] = true
-			f.add(Path{Text: t.text})
+			f.addNamedPath(Path{Text: t.text})
 		}
 	}
-	sent := r.network && (r.sends || slices.ContainsFunc(f.URLs, func(u string) bool {
+	sent := r.traffic.Network && (r.traffic.Sends || slices.ContainsFunc(f.URLs, func(u string) bool {
 		return strings.HasSuffix(u, "?") || strings.HasSuffix(u, "=") || strings.Contains(u, "$")
 	}))
-	f.Network, f.Sends = f.Network || r.network, f.Sends || sent
+	f.Network, f.Sends = f.Network || r.traffic.Network, f.Sends || sent
 	f.Unread = f.Unread || r.steps >= maxSteps || r.process && !r.ran || r.raw && r.ran || sent && (f.Environment || r.reads)
 }

@@ -19,15 +19,15 @@ const (
 // "mongo", "redis" or "cypher". Any other is read as C would be.
 func Read(lang, text string) Findings {
 	f := Findings{}
-	if limit := limitOf(lang); len(text) > limit {
+	if limit := readingLimit(lang); len(text) > limit {
 		text, f.Unread = text[:limit], true
 	}
 	text = strings.ReplaceAll(text, "\x00", " ")
 	if lang == "cmd" {
 		text = strings.ReplaceAll(text, "^", "")
 	}
-	f.readRules(readRules()[lang], text)
-	if !among(lineLanguages, lang) {
+	f.applyRules(readRules()[lang], text)
+	if !isAmong(lineLanguages, lang) {
 		readProgram(&f, lang, text)
 	}
 	f.Unread = f.Unread || max(len(f.Paths), len(f.Commands), len(f.URLs), len(f.Inner)) > maxFound
@@ -39,9 +39,9 @@ func Read(lang, text string) Findings {
 // lineLanguages are read by their patterns alone.
 const lineLanguages = " awk sed ed vim gdb make dc bc m4 jq tcl powershell cmd osascript sql redis cypher "
 
-// limitOf returns how many bytes of a program are read.
-func limitOf(lang string) int {
-	if among(lineLanguages, lang) {
+// readingLimit returns how many bytes of a program are read.
+func readingLimit(lang string) int {
+	if isAmong(lineLanguages, lang) {
 		return maxLines
 	}
 	return maxCode
@@ -51,29 +51,29 @@ func limitOf(lang string) int {
 // a byte takes longer than expanding one, and patterns take longest. Four
 // programs of the longest length that is read cost 1 MiB.
 func Cost(lang, text string) int {
-	limit := limitOf(lang)
+	limit := readingLimit(lang)
 	return (256 + min(len(text), limit)) * (256 << 10 / limit)
 }
 
-func (f *Findings) addLine(line, folder string) {
+func (f *Findings) addCommandLine(line, folder string) {
 	if line = strings.TrimSpace(line); line != "" && len(f.Commands) <= maxFound {
 		f.Commands = append(f.Commands, Command{Line: line, Folder: folder})
 	}
 }
 
-// add keeps a path that has a name.
-func (f *Findings) add(p Path) {
+// addNamedPath keeps a path that has a name.
+func (f *Findings) addNamedPath(p Path) {
 	p.Text = cutText(p.Text)
-	f.Unread = f.Unread || isCut(p.Text)
+	f.Unread = f.Unread || mayBeCut(p.Text)
 	if p.Text != "" && len(f.Paths) <= maxFound {
 		f.Paths = append(f.Paths, p)
 	}
 }
 
-// addInner keeps code inside of the code.
-func (f *Findings) addInner(lang, text string) {
+// addInnerCode keeps code inside of the code.
+func (f *Findings) addInnerCode(lang, text string) {
 	text = cutText(text)
-	f.Unread = f.Unread || isCut(text)
+	f.Unread = f.Unread || mayBeCut(text)
 	f.Inner = append(f.Inner, Inline{lang, text})
 }
 
@@ -85,20 +85,20 @@ func (f *Findings) addEffect(code string) {
 
 func cutText(t string) string { return t[:min(len(t), maxText)] }
 
-// isCut reports whether cutText may have cut a text: what it cut off may be the
+// mayBeCut reports whether cutText may have cut a text: what it cut off may be the
 // half that matters.
-func isCut(t string) bool { return len(t) >= maxText }
+func mayBeCut(t string) bool { return len(t) >= maxText }
 
-func among(list, name string) bool { return name != "" && strings.Contains(list, " "+name+" ") }
+func isAmong(list, name string) bool { return name != "" && strings.Contains(list, " "+name+" ") }
 
-// readRules acts on what the patterns of a language find. They look at the code
+// applyRules acts on what the patterns of a language find. They look at the code
 // as it is without what a "mask" hides; what they find is cut from the text.
-func (f *Findings) readRules(rules []rule, text string) {
-	masked, low := text, foldText(text)
+func (f *Findings) applyRules(rules []rule, text string) {
+	masked, low := text, foldLetters(text)
 	for _, r := range rules {
 		if r.action == "mask" {
-			masked = r.pattern.ReplaceAllStringFunc(masked, blankText)
-			low = foldText(masked)
+			masked = r.pattern.ReplaceAllStringFunc(masked, blankMasked)
+			low = foldLetters(masked)
 			continue
 		} else if !r.mayMatch(low) {
 			continue
@@ -116,7 +116,7 @@ func (f *Findings) readRules(rules []rule, text string) {
 				}
 			}
 			if !strings.Contains(strings.ToLower(text[m[0]:m[1]]), "-whatif") {
-				f.act(r.action, found)
+				f.actOnMatch(r.action, found)
 			}
 		}
 	}
@@ -124,15 +124,15 @@ func (f *Findings) readRules(rules []rule, text string) {
 
 const quotes = "\"'`"
 
-// foldText returns a text in small letters, with the two letters that patterns
+// foldLetters returns a text in small letters, with the two letters that patterns
 // take for an "s" and a "k".
-func foldText(t string) string { return letters.Replace(strings.ToLower(t)) }
+func foldLetters(t string) string { return letters.Replace(strings.ToLower(t)) }
 
 var letters = strings.NewReplacer("\u017f", "s", "\u212a", "k")
 
-// blankText blanks a comment; of a text it leaves the quotes, of a part of sed
+// blankMasked blanks a comment; of a text it leaves the quotes, of a part of sed
 // its first letter and its last.
-func blankText(t string) string {
+func blankMasked(t string) string {
 	if strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || t[0] == '#' {
 		return strings.Repeat(" ", len(t))
 	} else if t[0]|0x20 == 'w' {
@@ -148,17 +148,17 @@ var startOption = regexp.MustCompile(`(?i)\B-(?:argumentlist|args?|filepath|wait
 // makeVar is a variable of a makefile, which the shell gets as its own.
 var makeVar = regexp.MustCompile(`\$[({]([\w-]+)[)}]`)
 
-// act adds what a pattern has found.
-func (f *Findings) act(action, found string) {
+// actOnMatch adds what a pattern has found.
+func (f *Findings) actOnMatch(action, found string) {
 	switch action {
 	case "run":
-		f.addLine(strings.TrimLeft(found, "|! "), "")
+		f.addCommandLine(strings.TrimLeft(found, "|! "), "")
 	case "start":
-		f.addLine(startOption.ReplaceAllString(found, " "), "")
+		f.addCommandLine(startOption.ReplaceAllString(found, " "), "")
 	case "recipe":
-		f.addLine(makeVar.ReplaceAllString(strings.ReplaceAll(found, "$$", "$"), "$${$1}"), "")
+		f.addCommandLine(makeVar.ReplaceAllString(strings.ReplaceAll(found, "$$", "$"), "$${$1}"), "")
 	case "read", "write", "delete", "source":
-		f.actOnFiles(action, found)
+		f.actOnFileWords(action, found)
 	case "url":
 		f.Network, f.URLs = true, append(f.URLs, cutText(found))
 	case "environment":
@@ -180,9 +180,9 @@ func (f *Findings) act(action, found string) {
 	}
 }
 
-// actOnFiles adds the files among the words of a command. Options are none, nor
+// actOnFileWords adds the files among the words of a command. Options are none, nor
 // what stands behind "|" or "!".
-func (f *Findings) actOnFiles(action, found string) {
+func (f *Findings) actOnFileWords(action, found string) {
 	access := map[string]Access{"read": ToRead, "write": ToWrite, "delete": ToDelete, "source": ToRead | ToExecute}[action]
 	count := 0
 	for w := range strings.FieldsSeq(found) {
@@ -194,13 +194,13 @@ func (f *Findings) actOnFiles(action, found string) {
 		}
 		switch {
 		case strings.HasPrefix(w, "|") || strings.HasPrefix(w, "!"):
-			f.addLine(strings.TrimLeft(found, "|! "), "")
+			f.addCommandLine(strings.TrimLeft(found, "|! "), "")
 			return
 		case strings.HasPrefix(w, "$") && access != ToRead:
 			f.Unread = true
-		case w != "" && w[0] != '-' && w[0] != '$' && !among(" stdout off ", w) && (len(w) != 2 || w[0] != '/' || access != ToDelete):
+		case w != "" && w[0] != '-' && w[0] != '$' && !isAmong(" stdout off ", w) && (len(w) != 2 || w[0] != '/' || access != ToDelete):
 			if count++; count < 3 || access != ToWrite { // from, to; what follows is content
-				f.add(Path{Text: w, Access: access, Tree: access == ToDelete})
+				f.addNamedPath(Path{Text: w, Access: access, Tree: access == ToDelete})
 			}
 		}
 	}

@@ -21,11 +21,23 @@ type reader struct {
 	f           *Findings
 	steps       int
 	folder      string // that the code has changed to
-	listed      []arg  // what the code goes through
-	narrow      bool   // the code looks for the end of a name
 	hint        bool   // a text is a part of a secret's name
+	importing   bool   // names are only introduced here
+	listing
+	signs
+}
 
-	importing, ran, process, network, raw, sends, reads bool
+// listing is what the code goes through.
+type listing struct {
+	listed []arg
+	narrow bool // the code looks for the end of a name
+}
+
+// signs are what the words say that only the end of the whole code weighs.
+type signs struct {
+	process, ran bool // a word of processes stands there; one was started
+	raw, reads   bool // a connection without a protocol; files or credentials are read
+	traffic      Traffic
 }
 
 func readProgram(f *Findings, lang, text string) {
@@ -33,41 +45,41 @@ func readProgram(f *Findings, lang, text string) {
 		lang = "js"
 	}
 	r := &reader{d: dialectOf(lang), lang: lang, f: f, words: map[string]bool{}}
-	r.toks = joinTexts(r.d.concat, scan(lang, text, 0))
-	if r.pair(); r.fillNames() {
-		r.toks = joinTexts(r.d.concat, r.toks)
-		r.pair()
+	r.toks = joinAdjacentTexts(r.d.concat, scanTokens(lang, text, 0))
+	if r.pairBrackets(); r.fillBoundNames() {
+		r.toks = joinAdjacentTexts(r.d.concat, r.toks)
+		r.pairBrackets()
 	}
-	r.collect()
+	r.collectWholeCode()
 	for i, t := range r.toks {
-		r.noteImport(i)
+		r.noteImportAt(i)
 		switch {
 		case t.kind == wordTok:
-			r.readWord(i)
-		case r.is(i, "["):
-			r.readIndex(i)
-		case r.is(i, "&") && r.is(i+1, ":") && r.isDangerous(r.word(i+2)): // each(&:unlink)
+			r.judgeWordAt(i)
+		case r.isSign(i, "["):
+			r.readIndexedName(i)
+		case r.isSign(i, "&") && r.isSign(i+1, ":") && r.isDangerous(r.wordAt(i+2)): // each(&:unlink)
 			f.Unread = true
-			for _, t := range r.receiver(i - 2).texts {
-				f.add(Path{Text: t, Access: ToDelete, Tree: true})
+			for _, t := range r.readReceiver(i - 2).texts {
+				f.addNamedPath(Path{Text: t, Access: ToDelete, Tree: true})
 			}
-		case r.is(i, "!!") && lang == "scala":
+		case r.isSign(i, "!!") && lang == "scala":
 			f.Unread = true
-		case r.is(i, "!") && lang == "scala" && r.is(i-1, "."):
-			r.readRun([]arg{r.receiver(i)})
+		case r.isSign(i, "!") && lang == "scala" && r.isSign(i-1, "."):
+			r.readStartedProcess([]arg{r.readReceiver(i)})
 		}
 	}
-	r.conclude()
+	r.weighWholeCode()
 }
 
-// joinTexts makes one text of two that stand side by side, with the sign
+// joinAdjacentTexts makes one text of two that stand side by side, with the sign
 // between them that joins texts.
-func joinTexts(concat string, toks []token) []token {
+func joinAdjacentTexts(concat string, toks []token) []token {
 	out := toks[:0]
 	for i := 0; i < len(toks); i++ {
 		t := toks[i]
 		if t.kind == textTok && t.open {
-			i += fillHoles(&t, toks[i+1:])
+			i += fillTextHoles(&t, toks[i+1:])
 		}
 		sign := i+1 < len(toks) && len(out) > 0 && t.kind == signTok && (t.text == concat || t.text == "+") && concat != ""
 		if sign && toks[i+1].kind == textTok && out[len(out)-1].kind == textTok && !out[len(out)-1].open {
@@ -84,9 +96,9 @@ func joinTexts(concat string, toks []token) []token {
 	return out
 }
 
-// fillHoles fills a text whose holes hold a text each, and returns how many
+// fillTextHoles fills a text whose holes hold a text each, and returns how many
 // tokens those are.
-func fillHoles(t *token, inside []token) int {
+func fillTextHoles(t *token, inside []token) int {
 	parts := strings.Split(t.text, "$")
 	n := 3 * (len(parts) - 1)
 	if n > len(inside) || n > maxArgs {
@@ -105,7 +117,7 @@ func fillHoles(t *token, inside []token) int {
 	return n
 }
 
-func (r *reader) pair() {
+func (r *reader) pairBrackets() {
 	r.match, r.open = make([]int, len(r.toks)), make([]int, len(r.toks))
 	var stack []int
 	for i, t := range r.toks {
@@ -123,33 +135,33 @@ func (r *reader) pair() {
 	}
 }
 
-// collect gathers what the whole code says before its calls are read.
-func (r *reader) collect() {
+// collectWholeCode gathers what the whole code says before its calls are read.
+func (r *reader) collectWholeCode() {
 	for _, t := range r.toks {
 		if t.kind == wordTok || t.kind == textTok && len(t.text) < 32 {
 			r.words[strings.ToLower(t.text)] = true
 		}
 		if t.kind == textTok {
-			r.readText(t.text)
+			r.noteTextSigns(t.text)
 		}
 	}
 	r.class = make([]entry, len(r.toks))
 	for i, t := range r.toks {
 		if t.kind == wordTok {
-			r.class[i] = r.lookUp(t.text)
+			r.class[i] = r.lookUpWord(t.text)
 		}
 	}
 	for i := range r.toks {
-		args, called := r.called(i)
-		switch c := r.classOf(i); {
-		case c == "list" && r.is(i+1, "["):
-			r.listed = append(r.listed, r.readArg(i+1, r.match[i+1]))
+		args, called := r.readCallArguments(i)
+		switch c := r.classAt(i); {
+		case c == "list" && r.isSign(i+1, "["):
+			r.listed = append(r.listed, r.readArgument(i+1, r.match[i+1]))
 		case c == "list" && called:
-			r.listed = append(r.listed, r.target(i, args))
+			r.listed = append(r.listed, r.targetOfCall(i, args))
 		case c == "temp" && called:
 			r.listed = append(r.listed, arg{texts: []string{"made"}})
-		case (r.word(i) == "in" || r.word(i) == "of") && (r.is(i+1, "(") || r.is(i+1, "[")):
-			if a := r.readArg(i+1, r.match[i+1]); len(a.texts) > 0 {
+		case (r.wordAt(i) == "in" || r.wordAt(i) == "of") && (r.isSign(i+1, "(") || r.isSign(i+1, "[")):
+			if a := r.readArgument(i+1, r.match[i+1]); len(a.texts) > 0 {
 				r.listed = append(r.listed, a)
 			}
 		}
@@ -157,27 +169,27 @@ func (r *reader) collect() {
 	}
 }
 
-func (r *reader) is(i int, sign string) bool {
+func (r *reader) isSign(i int, sign string) bool {
 	return i >= 0 && i < len(r.toks) && r.toks[i].kind == signTok && r.toks[i].text == sign
 }
 
-// word returns the word at i, "" where there is none.
-func (r *reader) word(i int) string {
+// wordAt returns the word at i, "" where there is none.
+func (r *reader) wordAt(i int) string {
 	if i < 0 || i >= len(r.toks) || r.toks[i].kind != wordTok {
 		return ""
 	}
 	return r.toks[i].text
 }
 
-func (r *reader) classOf(i int) string {
+func (r *reader) classAt(i int) string {
 	if i < 0 || i >= len(r.toks) {
 		return ""
 	}
 	return r.class[i].class
 }
 
-// lookUp returns what a word does in this program.
-func (r *reader) lookUp(w string) entry {
+// lookUpWord returns what a word does in this program.
+func (r *reader) lookUpWord(w string) entry {
 	if w == "Function" && r.lang == "js" {
 		return entry{class: "eval"}
 	}
@@ -197,21 +209,21 @@ func (r *reader) lookUp(w string) entry {
 
 // isDangerous reports whether a name is of something that runs or removes.
 func (r *reader) isDangerous(name string) bool {
-	return among(" run remove eval never mode owner fork kill ", r.lookUp(name).class)
+	return isAmong(" run remove eval never mode owner fork kill ", r.lookUpWord(name).class)
 }
 
-// noteImport follows where names are only introduced: import, use, and
+// noteImportAt follows where names are only introduced: import, use, and
 // { a, b: c } = require(…). One that gets another name can't be followed.
-func (r *reader) noteImport(i int) {
+func (r *reader) noteImportAt(i int) {
 	t := r.toks[i]
-	brace := r.is(i, "{") && r.match[i] < len(r.toks) && (r.is(r.match[i]+1, "=") || r.word(r.match[i]+1) == "from")
+	brace := r.isSign(i, "{") && r.match[i] < len(r.toks) && (r.isSign(r.match[i]+1, "=") || r.wordAt(r.match[i]+1) == "from")
 	switch {
-	case t.kind == wordTok && (t.text == "import" || t.text == "from" || t.text == "use" || t.text == "package") && !r.is(i+1, "("), brace:
+	case t.kind == wordTok && (t.text == "import" || t.text == "from" || t.text == "use" || t.text == "package") && !r.isSign(i+1, "("), brace:
 		r.importing = true
 	case t.first, t.kind == signTok && (t.text == ";" || t.text == "=" || t.text == ":" && r.lang == "python"):
 		r.importing = false
 	}
-	if r.importing && (r.word(i+1) == "as" || r.is(i+1, ":") || r.is(i+1, "=>")) && r.isDangerous(r.word(i)) {
+	if r.importing && (r.wordAt(i+1) == "as" || r.isSign(i+1, ":") || r.isSign(i+1, "=>")) && r.isDangerous(r.wordAt(i)) {
 		r.f.Unread = true
 	}
 }
@@ -219,75 +231,75 @@ func (r *reader) noteImport(i int) {
 // stopWords end a call without brackets.
 const stopWords = " if unless while until for foreach do and or then end "
 
-// called returns the arguments of the call at i, if it is one.
-func (r *reader) called(i int) ([]arg, bool) {
+// readCallArguments returns the arguments of the call at i, if it is one.
+func (r *reader) readCallArguments(i int) ([]arg, bool) {
 	next := i + 1
 	switch {
-	case r.classOf(i) == "" && r.classOf(i-2) != "net":
+	case r.classAt(i) == "" && r.classAt(i-2) != "net":
 		return nil, false
 	case r.lang == "lisp":
-		if r.is(i-1, "(") {
-			return r.readArgs(next, r.match[i-1]), true
+		if r.isSign(i-1, "(") {
+			return r.readArguments(next, r.match[i-1]), true
 		}
 		return nil, false
 	case next >= len(r.toks):
 		return nil, false
-	case r.word(i) == "`":
-		return r.readArgs(next, next+1), true
-	case r.is(next, "("):
-		return r.readArgs(next+1, r.match[next]), true
+	case r.wordAt(i) == "`":
+		return r.readArguments(next, next+1), true
+	case r.isSign(next, "("):
+		return r.readArguments(next+1, r.match[next]), true
 	}
 	t := r.toks[next]
-	begins := t.kind == textTok || t.kind == numTok || t.kind == wordTok && !among(stopWords, t.text) ||
-		r.is(next, "[") && t.blank || r.is(next, ":") || r.is(next, `\`) || r.is(next, "<")
+	begins := t.kind == textTok || t.kind == numTok || t.kind == wordTok && !isAmong(stopWords, t.text) ||
+		r.isSign(next, "[") && t.blank || r.isSign(next, ":") || r.isSign(next, `\`) || r.isSign(next, "<")
 	if !r.d.bare || t.first || !begins {
 		return nil, false
 	}
 	end := next
-	for end < len(r.toks) && end < next+maxArgs && r.steps < maxSteps && !r.toks[end].first && !among(stopWords, r.word(end)) {
-		if t := r.toks[end]; t.kind == signTok && among(" ; } ) | && || { ", t.text) {
+	for end < len(r.toks) && end < next+maxArgs && r.steps < maxSteps && !r.toks[end].first && !isAmong(stopWords, r.wordAt(end)) {
+		if t := r.toks[end]; t.kind == signTok && isAmong(" ; } ) | && || { ", t.text) {
 			break
 		}
 		end = max(r.match[end], end) + 1
 		r.steps++
 	}
-	return r.readArgs(next, min(end, len(r.toks))), true
+	return r.readArguments(next, min(end, len(r.toks))), true
 }
 
-// receiver returns what the method at i is called on.
-func (r *reader) receiver(i int) arg {
-	if !r.is(i-1, ".") {
+// readReceiver returns what the method at i is called on.
+func (r *reader) readReceiver(i int) arg {
+	if !r.isSign(i-1, ".") {
 		return arg{isOpen: true}
 	}
 	k := i - 2
 	for n := 0; k >= 0 && n < maxArgs; n++ {
 		if r.open[k] >= 0 {
-			if k = r.open[k]; r.word(k-1) != "" && !r.toks[k].blank {
+			if k = r.open[k]; r.wordAt(k-1) != "" && !r.toks[k].blank {
 				k--
 			}
 		}
-		if !r.is(k-1, ".") {
+		if !r.isSign(k-1, ".") {
 			break
 		}
 		k -= 2
 	}
-	return r.readArg(max(k, 0), i-1)
+	return r.readArgument(max(k, 0), i-1)
 }
 
 // behindModule reports whether a word stands alone, or behind the name of a
 // module that holds such functions.
 func (r *reader) behindModule(i int) bool {
-	if r.is(i-1, ".") && (r.is(i-2, ")") || r.is(i-2, "]")) {
+	if r.isSign(i-1, ".") && (r.isSign(i-2, ")") || r.isSign(i-2, "]")) {
 		k := r.open[i-2]
-		return r.word(k-1) == "require" || r.isCalm(r.word(k-1))
+		return r.wordAt(k-1) == "require" || r.isCalmWord(r.wordAt(k-1))
 	}
-	before := readWords()["*"][strings.ToLower(r.word(i-2))]
-	return !r.is(i-1, ".") || slices.ContainsFunc(before, func(e entry) bool { return e.class == "module" })
+	before := readWords()["*"][strings.ToLower(r.wordAt(i-2))]
+	return !r.isSign(i-1, ".") || slices.ContainsFunc(before, func(e entry) bool { return e.class == "module" })
 }
 
-// isCalm reports whether a word stands beside a path and leaves it what it is.
-func (r *reader) isCalm(w string) bool {
-	return slices.ContainsFunc(readWords()["*"][strings.ToLower(w)], func(e entry) bool { return among(" join same module ", e.class) })
+// isCalmWord reports whether a word stands beside a path and leaves it what it is.
+func (r *reader) isCalmWord(w string) bool {
+	return slices.ContainsFunc(readWords()["*"][strings.ToLower(w)], func(e entry) bool { return isAmong(" join same module ", e.class) })
 }
 
 // arg is an argument of a call, as far as its literal texts say it.
@@ -297,25 +309,30 @@ type arg struct {
 	texts          []string
 	isList, isOpen bool // isOpen: there is more than the texts
 	isMade         bool // what it is was hidden
-	isWrapped      bool // the texts stand in a call: Path("x"), join("x", "y")
-	isAdded        bool // a sign joins the texts
-	isGlued        bool // a call joins the texts as they are
+	joining
 }
 
-func (r *reader) readArgs(i, end int) (out []arg) {
+// joining says how the texts of an argument make one.
+type joining struct {
+	isWrapped bool // they stand in a call: Path("x"), join("x", "y")
+	isAdded   bool // a sign joins them
+	isGlued   bool // a call joins them as they are
+}
+
+func (r *reader) readArguments(i, end int) (out []arg) {
 	for i < end && i < len(r.toks) && len(out) < maxArgs && r.steps < maxSteps {
 		to := i
-		for to < end && to < len(r.toks) && !r.is(to, ",") {
+		for to < end && to < len(r.toks) && !r.isSign(to, ",") {
 			to = max(r.match[to], to) + 1
 			if r.lang == "lisp" {
 				break
 			}
 		}
-		a := r.readArg(i, min(to, end))
-		if !r.is(i, ",") {
+		a := r.readArgument(i, min(to, end))
+		if !r.isSign(i, ",") {
 			out = append(out, a)
 		}
-		if i = to; r.is(to, ",") {
+		if i = to; r.isSign(to, ",") {
 			i++
 		}
 	}
@@ -323,35 +340,36 @@ func (r *reader) readArgs(i, end int) (out []arg) {
 	return out
 }
 
-// readArg reads the tokens from i to end as one argument.
-func (r *reader) readArg(i, end int) arg {
-	a := arg{at: i, isList: r.is(i, "[") || r.is(i, "(") || r.is(i, "'")}
-	if r.word(i) != "" && (r.is(i+1, "=") || r.is(i+1, ":") || r.is(i+1, "=>")) {
-		a.name = r.word(i)
+// readArgument reads the tokens from i to end as one argument.
+func (r *reader) readArgument(i, end int) arg {
+	a := arg{at: i, isList: r.isSign(i, "[") || r.isSign(i, "(") || r.isSign(i, "'")}
+	if r.wordAt(i) != "" && (r.isSign(i+1, "=") || r.isSign(i+1, ":") || r.isSign(i+1, "=>")) {
+		a.name = r.wordAt(i)
 		i += 2
 	}
 	for ; i < end && i < len(r.toks); i++ {
 		r.steps++
-		switch t, class := r.toks[i], r.classOf(i); {
+		switch t, class := r.toks[i], r.classAt(i); {
 		case t.kind == textTok:
 			a.texts = append(a.texts[:len(a.texts):len(a.texts)], cutText(t.text))
 			a.isOpen = a.isOpen || t.open
-			a.isMade = a.isMade || t.made || encodings[t.text] || r.is(i+1, "[") || i+1 < end && r.is(i+1, ".") && r.d.concat != "."
+			a.isMade = a.isMade || t.made || encodings[t.text] || r.isSign(i+1, "[") || i+1 < end && r.isSign(i+1, ".") && r.d.concat != "."
 		case class == "decode":
 			a.isOpen, a.isMade = true, true
 		case class == "home":
 			a.texts, a.isWrapped = append(a.texts, "~"), true
-		case class == "env" && i+2 < end && strings.EqualFold(r.toks[i+2].text, "HOME") && (r.is(i+1, ".") || r.is(i+1, "{") || r.is(i+1, "[")):
+		case class == "env" && i+2 < end && strings.EqualFold(r.toks[i+2].text, "HOME") &&
+			(r.isSign(i+1, ".") || r.isSign(i+1, "{") || r.isSign(i+1, "[")):
 			a.texts, a.isWrapped = append(a.texts, "~"), true
-			if i += 2; r.is(i-1, "{") || r.is(i-1, "[") {
+			if i += 2; r.isSign(i-1, "{") || r.isSign(i-1, "[") {
 				i++
 			}
-		case t.text == "require" && i+3 < end && r.toks[i+2].text == "path", r.is(i+1, ".") && r.classOf(i+2) == "self":
+		case t.text == "require" && i+3 < end && r.toks[i+2].text == "path", r.isSign(i+1, ".") && r.classAt(i+2) == "self":
 			if t.text == "require" {
 				i, a.isWrapped = i+3, true
 			}
 		case class == "glue":
-			a.isGlued = i == a.at && r.is(i+1, "(") && r.match[i+1]+1 == end || i == a.at+1 && r.is(a.at, "(") && r.match[a.at]+1 == end
+			a.isGlued = i == a.at && r.isSign(i+1, "(") && r.match[i+1]+1 == end || i == a.at+1 && r.isSign(a.at, "(") && r.match[a.at]+1 == end
 			a.isMade = a.isMade || !a.isGlued
 		case class == "self":
 			a.texts = append(a.texts, "python3")
@@ -359,13 +377,13 @@ func (r *reader) readArg(i, end int) arg {
 			a.texts, a.isWrapped = append(a.texts, "."), true
 		case class == "wrap":
 			a.isList, a.isMade = true, a.isMade || a.isGlued
-		case t.kind == wordTok && (t.text == "new" || r.isCalm(t.text)):
+		case t.kind == wordTok && (t.text == "new" || r.isCalmWord(t.text)):
 			a.isWrapped = true
-		case r.is(i, "]") && i+1 < end && r.is(i+1, "."):
+		case r.isSign(i, "]") && i+1 < end && r.isSign(i+1, "."):
 			a.isMade = true // ["x", "y"].join
-		case r.is(i, "+"), r.is(i, r.d.concat):
+		case r.isSign(i, "+"), r.isSign(i, r.d.concat):
 			a.isAdded = true
-		case t.kind == wordTok && t.text != "`", t.kind == signTok && !among(" + . , ( ) [ ] ' / ! <> ", t.text):
+		case t.kind == wordTok && t.text != "`", t.kind == signTok && !isAmong(" + . , ( ) [ ] ' / ! <> ", t.text):
 			a.isOpen = true
 		}
 		if len(a.texts) > maxArgs || r.steps >= maxSteps {

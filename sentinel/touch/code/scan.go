@@ -15,14 +15,18 @@ const (
 	signTok
 )
 
-// token is a piece of code. first is set where a line begins with it, blank
-// where a blank stands before it. Of a text, open means that code stands
-// inside, made that it doesn't show what it is, joined that it was in pieces.
+// token is a piece of code. Of a text, open means that code stands inside, made
+// that it doesn't show what it is, joined that it was in pieces.
 type token struct {
-	text                             string
-	kind                             kind
-	first, blank, open, made, joined bool
+	text string
+	kind kind
+	layout
+	open, made, joined bool
 }
+
+// layout is what stands before a token: first is set where a line begins with it,
+// blank where there is a blank.
+type layout struct{ first, blank bool }
 
 // dialect says how the texts of a family of languages are written.
 type dialect struct {
@@ -36,8 +40,8 @@ func dialectOf(lang string) dialect {
 	d := dialect{comments: "// /*", quotes: "\"'`", concat: "+", holes: map[string]byte{
 		"js": '`', "perl": '$', "php": '$', "julia": '$', "kotlin": '$', "groovy": '$', "ruby": '#', "elixir": '#',
 	}[lang]}
-	d.bare = among(" perl php ruby elixir lua haskell ocaml nim prolog ", lang)
-	if !among(" js go java scala c mongo ", lang) {
+	d.bare = isAmong(" perl php ruby elixir lua haskell ocaml nim prolog ", lang)
+	if !isAmong(" js go java scala c mongo ", lang) {
 		d.quotes = `"'`
 	}
 	switch lang {
@@ -63,55 +67,55 @@ const (
 )
 
 type scanner struct {
-	d            dialect
-	lang, src    string
-	at, depth    int
-	out          []token
-	first, blank bool
+	d         dialect
+	lang, src string
+	at, depth int
+	out       []token
+	layout    // of the next token
 }
 
-func scan(lang, src string, depth int) []token {
-	s := &scanner{d: dialectOf(lang), lang: lang, src: src, depth: depth, first: true}
+func scanTokens(lang, src string, depth int) []token {
+	s := &scanner{d: dialectOf(lang), lang: lang, src: src, depth: depth, layout: layout{first: true}}
 	for s.at < len(s.src) {
-		s.scanOne(s.src[s.at], s.src[s.at:])
+		s.scanNextToken(s.src[s.at], s.src[s.at:])
 	}
 	return s.out
 }
 
-// emit adds a token of n bytes.
-func (s *scanner) emit(k kind, text string, n int) {
-	s.out = append(s.out, token{text: text, kind: k, first: s.first, blank: s.blank})
-	s.first, s.blank = false, false
+// emitToken adds a token of n bytes.
+func (s *scanner) emitToken(k kind, text string, n int) {
+	s.out = append(s.out, token{text: text, kind: k, layout: s.layout})
+	s.layout = layout{}
 	s.at += n
 }
 
-func (s *scanner) scanOne(c byte, rest string) {
+func (s *scanner) scanNextToken(c byte, rest string) {
 	switch {
 	case c <= ' ':
 		s.first, s.blank = s.first || c == '\n', true
 		s.at++
 	case s.skipComment(rest):
 	case strings.IndexByte(s.d.quotes, c) >= 0:
-		s.scanText(rest, "")
+		s.scanTextLiteral(rest, "")
 	case c == '`':
-		s.emit(wordTok, "`", 0) // a command
-		s.scanText(rest, "`")
+		s.emitToken(wordTok, "`", 0) // a command
+		s.scanTextLiteral(rest, "`")
 	case isDigit(c):
 		n := 1
 		for n < len(rest) && (isWordByte(rest[n]) || rest[n] == '.' && n+1 < len(rest) && isDigit(rest[n+1])) {
 			n++
 		}
-		s.emit(numTok, rest[:n], n)
+		s.emitToken(numTok, rest[:n], n)
 	case isWordByte(c):
 		s.scanWord(rest)
-	case c == '/' && among(" js perl ruby ", s.lang) && s.beginsValue():
-		s.skipRegex(rest)
+	case c == '/' && isAmong(" js perl ruby ", s.lang) && s.beginsValue():
+		s.skipRegexLiteral(rest)
 	case c == '%' && s.lang == "ruby" && len(rest) > 2 && s.beginsValue() && strings.IndexByte("({[", rest[1]) >= 0:
-		s.scanQuoted("Q", rest[1:], 1)
+		s.scanQuotedText("Q", rest[1:], 1)
 	case c == '%' && s.lang == "ruby" && len(rest) > 2 && s.beginsValue() && strings.IndexByte("wWqQxiI", rest[1]) >= 0:
-		s.scanQuoted(rest[1:2], rest[2:], 2)
+		s.scanQuotedText(rest[1:2], rest[2:], 2)
 	case c == '?' && s.lang == "ruby" && len(rest) > 1 && rest[1] > ' ' && s.beginsValue():
-		s.emit(textTok, rest[1:2], 2)
+		s.emitToken(textTok, rest[1:2], 2)
 	default:
 		s.scanSign(rest)
 	}
@@ -142,22 +146,22 @@ func (s *scanner) scanWord(rest string) {
 	w := rest[:n]
 	if n < len(rest) && n <= 2 && strings.IndexByte(`"'`, rest[n]) >= 0 && strings.Trim(strings.ToLower(w), "bfrus") == "" && !s.d.bare {
 		s.at += n
-		s.scanText(rest[n:], strings.ToLower(w))
+		s.scanTextLiteral(rest[n:], strings.ToLower(w))
 		return
 	}
-	if s.lang == "perl" && n < len(rest) && strings.IndexByte("/{([<!|#~%^'\"", rest[n]) >= 0 && s.scanQuoted(w, rest[n:], n) {
+	if s.lang == "perl" && n < len(rest) && strings.IndexByte("/{([<!|#~%^'\"", rest[n]) >= 0 && s.scanQuotedText(w, rest[n:], n) {
 		return
 	}
-	s.emit(wordTok, w, n)
+	s.emitToken(wordTok, w, n)
 	if s.d.holes == '#' && n+1 < len(rest) && rest[n] == '!' && rest[n+1] != '=' {
 		s.at++ // a name's end
 	}
 }
 
-// scanQuoted reads what begins with a quoting word of Perl or Ruby and a
+// scanQuotedText reads what begins with a quoting word of Perl or Ruby and a
 // delimiter: q(x), qq, qw, qx. It skips m, s, tr and y.
-func (s *scanner) scanQuoted(w, after string, before int) bool {
-	if !among(" q qq Q I qx x qw w W i m qr s tr y ", w) {
+func (s *scanner) scanQuotedText(w, after string, before int) bool {
+	if !isAmong(" q qq Q I qx x qw w W i m qr s tr y ", w) {
 		return false
 	}
 	body, n := cutDelimited(after)
@@ -165,17 +169,17 @@ func (s *scanner) scanQuoted(w, after string, before int) bool {
 	case "q", "qq", "Q", "I":
 		s.emitText(body, n, w != "q")
 	case "qx", "x":
-		s.emit(wordTok, "`", 0)
+		s.emitToken(wordTok, "`", 0)
 		s.emitText(body, n, true)
 	case "qw", "w", "W", "i":
-		s.emit(signTok, "[", n)
+		s.emitToken(signTok, "[", n)
 		for w := range strings.FieldsSeq(body) {
-			s.emit(textTok, w, 0)
-			s.emit(signTok, ",", 0)
+			s.emitToken(textTok, w, 0)
+			s.emitToken(signTok, ",", 0)
 		}
-		s.emit(signTok, "]", 0)
+		s.emitToken(signTok, "]", 0)
 	case "m", "qr":
-		s.emit(numTok, "", n)
+		s.emitToken(numTok, "", n)
 	case "s", "tr", "y":
 		if n -= before; strings.IndexByte("{([<", after[0]) < 0 {
 			n--
@@ -183,12 +187,12 @@ func (s *scanner) scanQuoted(w, after string, before int) bool {
 		repl, m := cutDelimited(strings.TrimLeft(after[n:], " "))
 		n = min(n+m, len(after))
 		flags := after[n:][:len(after[n:])-len(strings.TrimLeft(after[n:], "gimsxeor"))]
-		s.emit(numTok, "", before+n+len(flags))
+		s.emitToken(numTok, "", before+n+len(flags))
 		if strings.Contains(flags, "ee") && w == "s" {
-			s.emit(wordTok, "eval", 0) // its value runs
-			s.emit(wordTok, "$", 0)
+			s.emitToken(wordTok, "eval", 0) // its value runs
+			s.emitToken(wordTok, "$", 0)
 		} else if strings.Contains(flags, "e") && w == "s" {
-			s.emitCode(repl)
+			s.emitHoleCode(repl)
 		}
 	}
 	return true
@@ -234,14 +238,14 @@ func (s *scanner) beginsValue() bool {
 	return false
 }
 
-func (s *scanner) skipRegex(rest string) {
+func (s *scanner) skipRegexLiteral(rest string) {
 	line, _, _ := strings.Cut(rest[:min(len(rest), maxRegex)], "\n")
 	body, n := cutDelimited(line)
 	if n == len(line) && !strings.HasSuffix(line, "/") || body == "" {
 		s.scanSign(rest)
 		return
 	}
-	s.emit(numTok, "", n)
+	s.emitToken(numTok, "", n)
 }
 
 func (s *scanner) scanSign(rest string) {
@@ -252,16 +256,16 @@ func (s *scanner) scanSign(rest string) {
 			} else if t == "=>" && s.lang == "perl" {
 				t = ","
 			}
-			s.emit(signTok, t, 2)
+			s.emitToken(signTok, t, 2)
 			return
 		}
 	}
 	_, n := utf8.DecodeRuneInString(rest)
-	s.emit(signTok, rest[:n], n)
+	s.emitToken(signTok, rest[:n], n)
 }
 
-// scanText reads a text that rest begins with, behind a prefix.
-func (s *scanner) scanText(rest, prefix string) {
+// scanTextLiteral reads a text that rest begins with, behind a prefix.
+func (s *scanner) scanTextLiteral(rest, prefix string) {
 	q := rest[:1]
 	var body string
 	var n int
@@ -276,9 +280,9 @@ func (s *scanner) scanText(rest, prefix string) {
 	}
 	switch {
 	case prefix == "r":
-		s.emit(textTok, body, n)
+		s.emitToken(textTok, body, n)
 	case strings.Contains(prefix, "f") || prefix == "s":
-		s.emitPieces(body, n, 'f')
+		s.emitTextPieces(body, n, 'f')
 	default:
 		s.emitText(body, n, q == "`" || q == `"` && s.d.holes != '`')
 	}
@@ -286,16 +290,16 @@ func (s *scanner) scanText(rest, prefix string) {
 
 func (s *scanner) emitText(body string, n int, holes bool) {
 	if holes && s.d.holes != 0 {
-		s.emitPieces(body, n, s.d.holes)
+		s.emitTextPieces(body, n, s.d.holes)
 		return
 	}
-	text, made := unescape(body)
-	s.emit(textTok, text, n)
+	text, made := unescapeText(body)
+	s.emitToken(textTok, text, n)
 	s.out[len(s.out)-1].made = made
 }
 
-// emitPieces emits a text, and behind it the code that stands inside.
-func (s *scanner) emitPieces(body string, n int, how byte) {
+// emitTextPieces emits a text, and behind it the code that stands inside.
+func (s *scanner) emitTextPieces(body string, n int, how byte) {
 	var b strings.Builder
 	var inside []string
 	from := 0
@@ -304,12 +308,12 @@ func (s *scanner) emitPieces(body string, n int, how byte) {
 			i++
 			continue
 		}
-		code, size := findHole(body[i:], how)
+		code, size := findTextHole(body[i:], how)
 		if size == 0 {
 			continue
 		}
 		b.WriteString(body[from:i])
-		if b.Len() == 0 && among(homes, code) {
+		if b.Len() == 0 && isAmong(homes, code) {
 			b.WriteByte('~')
 		} else {
 			b.WriteByte('$')
@@ -319,32 +323,32 @@ func (s *scanner) emitPieces(body string, n int, how byte) {
 		i = from - 1
 	}
 	b.WriteString(body[min(from, len(body)):])
-	text, made := unescape(b.String())
-	s.emit(textTok, text, n)
+	text, made := unescapeText(b.String())
+	s.emitToken(textTok, text, n)
 	s.out[len(s.out)-1].made, s.out[len(s.out)-1].open = made, len(inside) > 0
 	for _, c := range inside {
-		s.emitCode(c)
+		s.emitHoleCode(c)
 	}
 }
 
 // homes are the ways to ask for the home folder inside of a text.
 const homes = ` process.env.HOME os.homedir() Dir.home ENV["HOME"] ENV['HOME'] `
 
-// emitCode emits the tokens of code inside of a text.
-func (s *scanner) emitCode(code string) {
-	s.emit(signTok, "(", 0)
+// emitHoleCode emits the tokens of code inside of a text.
+func (s *scanner) emitHoleCode(code string) {
+	s.emitToken(signTok, "(", 0)
 	s.out[len(s.out)-1].open = true
 	if s.depth < maxHoles {
-		s.out = append(s.out, scan(s.lang, code, s.depth+1)...)
+		s.out = append(s.out, scanTokens(s.lang, code, s.depth+1)...)
 	} else {
-		s.emit(wordTok, "eval", 0) // too deep to read
+		s.emitToken(wordTok, "eval", 0) // too deep to read
 	}
-	s.emit(signTok, ")", 0)
+	s.emitToken(signTok, ")", 0)
 }
 
-// findHole returns the code of a hole at the beginning of t, and how long the
+// findTextHole returns the code of a hole at the beginning of t, and how long the
 // hole is; 0 where there is none.
-func findHole(t string, how byte) (string, int) {
+func findTextHole(t string, how byte) (string, int) {
 	at := 0
 	switch {
 	case how == 'f' && t[0] == '{' && (len(t) < 2 || t[1] != '{'):
@@ -364,9 +368,9 @@ func findHole(t string, how byte) (string, int) {
 	return body, at + n
 }
 
-// unescape reads the plain escapes of a text. made is set where a text has an
+// unescapeText reads the plain escapes of a text. made is set where a text has an
 // escape that stands for the number of a letter.
-func unescape(t string) (text string, made bool) {
+func unescapeText(t string) (text string, made bool) {
 	if strings.IndexByte(t, '\\') < 0 {
 		return t, false
 	}

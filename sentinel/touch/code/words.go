@@ -65,7 +65,7 @@ var readRules = sync.OnceValue(func() map[string][]rule {
 		text := strings.TrimSpace(parts[2])
 		r := rule{action: parts[1], pattern: regexp.MustCompile(text)}
 		if tree, err := syntax.Parse(text, syntax.Perl); err == nil {
-			r.needed = listNeeded(tree)
+			r.needed = listNeededTexts(tree)
 		}
 		for lang := range strings.SplitSeq(parts[0], ",") {
 			out[lang] = append(out[lang], r)
@@ -79,17 +79,17 @@ func (r rule) mayMatch(low string) bool {
 	return len(r.needed) == 0 || slices.ContainsFunc(r.needed, func(n string) bool { return strings.Contains(low, n) })
 }
 
-// listNeeded returns texts, in small letters, of which each match of a pattern
+// listNeededTexts returns texts, in small letters, of which each match of a pattern
 // has one, or none where that can't be said.
-func listNeeded(tree *syntax.Regexp) (out []string) {
+func listNeededTexts(tree *syntax.Regexp) (out []string) {
 	switch tree.Op {
 	case syntax.OpLiteral:
 		return []string{strings.ToLower(string(tree.Rune))}
 	case syntax.OpCapture, syntax.OpPlus:
-		return listNeeded(tree.Sub[0])
+		return listNeededTexts(tree.Sub[0])
 	case syntax.OpAlternate:
 		for _, sub := range tree.Sub {
-			needed := listNeeded(sub)
+			needed := listNeededTexts(sub)
 			if len(needed) == 0 {
 				return nil
 			}
@@ -97,7 +97,7 @@ func listNeeded(tree *syntax.Regexp) (out []string) {
 		}
 	case syntax.OpConcat:
 		for _, sub := range tree.Sub {
-			if needed := listNeeded(sub); findShortest(needed) > findShortest(out) {
+			if needed := listNeededTexts(sub); findShortest(needed) > findShortest(out) {
 				out = needed
 			}
 		}

@@ -29,7 +29,7 @@ var (
 // form, mapped into IPv6, in full-width digits or escaped, comes back dotted;
 // where readers disagree ("010.0.0.1") the worst reading decides the zone.
 func ParseHost(h string) (name string, z Zone) {
-	h = strings.TrimSpace(strings.ToLower(foldHost(h)))
+	h = strings.TrimSpace(strings.ToLower(unescapeHost(h)))
 	if strings.HasPrefix(h, "[") {
 		h = strings.TrimSuffix(h[1:], "]")
 	}
@@ -52,7 +52,7 @@ func ParseHost(h string) (name string, z Zone) {
 	}
 	if shown := UnicodeHost(h); shown != h {
 		// A reader that folds what it decodes ends up elsewhere.
-		_, folded := ParseHost(foldHost(shown))
+		_, folded := ParseHost(unescapeHost(shown))
 		z = max(z, folded)
 	}
 	return h, z
@@ -69,8 +69,8 @@ func parseAddress(s string) (netip.Addr, error) {
 	return netip.ParseAddr(s)
 }
 
-// foldHost undoes escapes, full-width characters and look-alike dots.
-func foldHost(h string) string {
+// unescapeHost undoes escapes, full-width characters and look-alike dots.
+func unescapeHost(h string) string {
 	h = strings.TrimSpace(h)
 	for range 2 {
 		if !strings.Contains(h, "%") || strings.Contains(h, ":") {

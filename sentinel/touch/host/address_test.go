@@ -18,10 +18,13 @@ func TestParseHost(t *testing.T) {
 		nearby []string
 	}{
 		"169.254.169.254": {host.Metadata, []string{
-			"169.254.169.254", "169.254.169.254.", "2852039166", "0xA9FEA9FE", "0xa9.0xfe.0xa9.0xfe", "0251.0376.0251.0376", "025177524776", "169.254.43518", "169.16689662",
-			"[::ffff:169.254.169.254]", "::ffff:a9fe:a9fe", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "::169.254.169.254", "①⑥⑨.②⑤④.①⑥⑨.②⑤④", "１６９.２５４.１６９.２５４", "169。254。169。254", "%31%36%39.254.169.254", "fe80::1%25eth0",
+			"169.254.169.254", "169.254.169.254.", "2852039166", "0xA9FEA9FE", "0xa9.0xfe.0xa9.0xfe", "0251.0376.0251.0376", "025177524776",
+			"169.254.43518", "169.16689662",
+			"[::ffff:169.254.169.254]", "::ffff:a9fe:a9fe", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "::169.254.169.254", "①⑥⑨.②⑤④.①⑥⑨.②⑤④",
+			"１６９.２５４.１６９.２５４", "169。254。169。254", "%31%36%39.254.169.254", "fe80::1%25eth0",
 		}, []string{"169.254.169.2540", "168.63.129.17", "a169.254.169.254.example.com", "8.8.8.8"}},
-		"127.0.0.1": {host.Loopback, []string{"127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "[::ffff:127.0.0.1]"}, []string{"128.0.0.1", "12.7.0.1", "127.0.0.1.example.com"}},
+		"127.0.0.1": {host.Loopback, []string{"127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "[::ffff:127.0.0.1]"},
+			[]string{"128.0.0.1", "12.7.0.1", "127.0.0.1.example.com"}},
 	} {
 		for _, s := range tc.spelt {
 			got, zone := host.ParseHost(s)
@@ -40,11 +43,17 @@ func TestParseHost(t *testing.T) {
 		}
 	}
 	for s, want := range map[string]host.Zone{
-		"localhost": host.Loopback, "LOCALHOST.": host.Loopback, "app.localhost": host.Loopback, "0.0.0.0": host.Loopback, "[::]": host.Loopback, "::1": host.Loopback, "localtest.me": host.Loopback,
-		"10.0.0.1": host.Private, "010.0.0.1": host.Private, "172.16.9.9": host.Private, "192.168.0.1": host.Private, "100.64.0.1": host.Private, "169.254.1.1": host.Private, "fd12::1": host.Private,
-		"fe80::1": host.Private, "224.0.0.1": host.Private, "198.18.0.1": host.Private, "printer.local": host.Private, "wiki.internal": host.Private, "10.0.0.1.nip.io": host.Private, "app-127-0-0-1.sslip.io": host.Loopback,
-		"a9fea9fe.nip.io": host.Metadata, "metadata.google.internal": host.Metadata, "METADATA.google.internal.": host.Metadata, "fd00:ec2::254": host.Metadata, "100.100.100.200": host.Metadata,
-		"example.com": host.Open, "172.32.0.1": host.Open, "100.128.0.1": host.Open, "internal.example.com": host.Open, "localhost.example.com": host.Open, "2606:4700::1": host.Open, "1.2.3": host.Open, "": host.Open, "xn--caf-dma.example": host.Open, "0x": host.Open, "1_0.0.0.1": host.Open,
+		"localhost": host.Loopback, "LOCALHOST.": host.Loopback, "app.localhost": host.Loopback, "0.0.0.0": host.Loopback, "[::]": host.Loopback,
+		"::1": host.Loopback, "localtest.me": host.Loopback,
+		"10.0.0.1": host.Private, "010.0.0.1": host.Private, "172.16.9.9": host.Private, "192.168.0.1": host.Private, "100.64.0.1": host.Private,
+		"169.254.1.1": host.Private, "fd12::1": host.Private,
+		"fe80::1": host.Private, "224.0.0.1": host.Private, "198.18.0.1": host.Private, "printer.local": host.Private,
+		"wiki.internal": host.Private, "10.0.0.1.nip.io": host.Private, "app-127-0-0-1.sslip.io": host.Loopback,
+		"a9fea9fe.nip.io": host.Metadata, "metadata.google.internal": host.Metadata, "METADATA.google.internal.": host.Metadata,
+		"fd00:ec2::254": host.Metadata, "100.100.100.200": host.Metadata,
+		"example.com": host.Open, "172.32.0.1": host.Open, "100.128.0.1": host.Open, "internal.example.com": host.Open,
+		"localhost.example.com": host.Open, "2606:4700::1": host.Open, "1.2.3": host.Open, "": host.Open, "xn--caf-dma.example": host.Open,
+		"0x": host.Open, "1_0.0.0.1": host.Open,
 	} {
 		_, zone := host.ParseHost(s)
 		require.Equal(t, want, zone, s)
@@ -54,7 +63,8 @@ func TestParseHost(t *testing.T) {
 // IPv6 spells a metadata service's address in more ways than one.
 func TestMetadataInIPv6(t *testing.T) {
 	for _, s := range []string{
-		"fe80::a9fe:a9fe", "[fe80::a9fe:a9fe%25eth0]", "64:ff9b:1::a9fe:a9fe", "fe80::5efe:a9fe:a9fe", "2a00:1450::200:5efe:a9fe:a9fe", "2001:0:a9fe:a9fe::1",
+		"fe80::a9fe:a9fe", "[fe80::a9fe:a9fe%25eth0]", "64:ff9b:1::a9fe:a9fe", "fe80::5efe:a9fe:a9fe", "2a00:1450::200:5efe:a9fe:a9fe",
+		"2001:0:a9fe:a9fe::1",
 		"2001:0:808:808:0:0:5601:5601", "64:ff9b:1:a9fe:a9:fe00::",
 	} {
 		_, zone := host.ParseHost(s)

@@ -4,6 +4,8 @@
 // (ListInnerHosts), and the mailboxes that an address is delivered to or sent
 // on to (ListMailboxes, ListRoutes).
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // It asks no resolver: a name that only a resolver knows is Open, and what it
 // resolves to is the dialer's to check. Where readers disagree the worst
 // reading counts. All of it needs time in proportion to the text, and returns
@@ -38,7 +40,7 @@ type Host struct {
 	Zone Zone
 }
 
-func hasFold(s, prefix string) bool {
+func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 

@@ -25,7 +25,8 @@ var elsewhere = []string{
 }
 
 func TestPlainMailbox(t *testing.T) {
-	for _, s := range []string{"ann@example.com", "ann.b+list@mail.example.com", "o'neil@example.com", "ann@münchen.example", "jörg@example.com", "ANN@EXAMPLE.COM", "a_b-c=d@x.test", "root@localhost"} {
+	for _, s := range []string{"ann@example.com", "ann.b+list@mail.example.com", "o'neil@example.com", "ann@münchen.example",
+		"jörg@example.com", "ANN@EXAMPLE.COM", "a_b-c=d@x.test", "root@localhost"} {
 		require.True(t, host.PlainMailbox(s), s)
 		require.False(t, host.Routed("Ann <"+s+">"), s)
 	}
@@ -34,8 +35,10 @@ func TestPlainMailbox(t *testing.T) {
 		require.True(t, host.Routed(s), s)
 	}
 	for _, s := range []string{
-		"", "ann", "@example.com", "ann@", "ann@example.com.", "ann@.example.com", ".ann@example.com", "ann.@example.com", "a..b@example.com", "ann@[10.0.0.1]",
-		"ann @example.com", "ann@exam\u200bple.com", "ann@ｅxample.com", "ann@example。com", "ann@example.com\n", "ann@-x.test", "/c=x/@example.com", `a\b@example.com`, "ann@example.com,bob@evil.test",
+		"", "ann", "@example.com", "ann@", "ann@example.com.", "ann@.example.com", ".ann@example.com", "ann.@example.com", "a..b@example.com",
+		"ann@[10.0.0.1]",
+		"ann @example.com", "ann@exam\u200bple.com", "ann@ｅxample.com", "ann@example。com", "ann@example.com\n", "ann@-x.test",
+		"/c=x/@example.com", `a\b@example.com`, "ann@example.com,bob@evil.test",
 	} {
 		require.False(t, host.PlainMailbox(s), s)
 	}

@@ -34,7 +34,7 @@ func isLabelRune(r rune) bool { return r < 0x80 && (isLetter(byte(r)) || isDigit
 
 func hasPuny(text string) bool {
 	for i := 0; i+4 <= len(text); i++ {
-		if text[i+2] == '-' && hasFold(text[i:], "xn--") {
+		if text[i+2] == '-' && hasPrefixFold(text[i:], "xn--") {
 			return true
 		}
 	}
@@ -50,7 +50,7 @@ const (
 
 // decodeLabel decodes one label.
 func decodeLabel(label string) (string, bool) {
-	if len(label) > maxLabel || !hasFold(label, "xn--") {
+	if len(label) > maxLabel || !hasPrefixFold(label, "xn--") {
 		return "", false
 	}
 	rest := strings.ToLower(label[4:])

@@ -11,8 +11,10 @@ import (
 // Punycode reads as people see it; what is none stays as it is.
 func TestUnicodeHost(t *testing.T) {
 	for in, want := range map[string]string{
-		"xn--mnchen-3ya.de": "münchen.de", "https://XN--MNCHEN-3YA.de/x?y=1": "https://münchen.de/x?y=1", "a.xn--bcher-kva.example": "a.bücher.example",
-		"xn--fsqu00a.xn--0zwm56d": "例子.测试", "xn--80ak6aa92e.com": "аррӏе.com", "example.com": "example.com", "xn--": "", "xn--a": "xn--a", "xn--99999999999": "xn--99999999999", "": "",
+		"xn--mnchen-3ya.de": "münchen.de", "https://XN--MNCHEN-3YA.de/x?y=1": "https://münchen.de/x?y=1",
+		"a.xn--bcher-kva.example": "a.bücher.example",
+		"xn--fsqu00a.xn--0zwm56d": "例子.测试", "xn--80ak6aa92e.com": "аррӏе.com", "example.com": "example.com", "xn--": "", "xn--a": "xn--a",
+		"xn--99999999999": "xn--99999999999", "": "",
 		"me@xn--mnchen-3ya.de": "me@münchen.de", "ünïxn--x": "ünïxn--x",
 	} {
 		require.Equal(t, want, host.UnicodeHost(in), in)

@@ -77,7 +77,7 @@ func ListNamed(text string, isURL bool) (whole, inner []Host) {
 
 func isWeb(text string) bool {
 	text = strings.TrimSpace(text)
-	return hasFold(text, "http:") || hasFold(text, "https:") || hasFold(text, "ws:") || hasFold(text, "wss:")
+	return hasPrefixFold(text, "http:") || hasPrefixFold(text, "https:") || hasPrefixFold(text, "ws:") || hasPrefixFold(text, "wss:")
 }
 
 func hasOneLabel(name string) bool {
@@ -99,7 +99,7 @@ func listAuthorities(text string, bare bool) []string {
 		text = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(text) // as browsers do
 	}
 	for _, s := range []string{"blob:", "feed:", "jar:", "url:", "view-source:"} {
-		if bare && hasFold(text, s) {
+		if bare && hasPrefixFold(text, s) {
 			text = text[len(s):]
 		}
 	}
@@ -139,7 +139,7 @@ func listAuthorities(text string, bare bool) []string {
 // cutColon cuts "https:" and "https:/", which browsers forgive.
 func cutColon(text string) string {
 	for _, s := range []string{"https:", "http:", "ftp:", "wss:", "ws:"} {
-		if hasFold(text, s) {
+		if hasPrefixFold(text, s) {
 			if rest := strings.TrimLeft(text[len(s):], `/\`); rest != "" && !hasDigitsAlone(rest) {
 				return rest
 			}

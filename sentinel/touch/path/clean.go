@@ -14,7 +14,7 @@ func Clean(raw string, env Env) string {
 	if i := strings.IndexByte(s, 0); i > 0 {
 		s = s[:i]
 	}
-	return lexical(strings.ReplaceAll(s, "\x00", ""), env, true)
+	return resolveLexically(strings.ReplaceAll(s, "\x00", ""), env, true)
 }
 
 // ListReadings returns every path that raw may be read as, the decoded one
@@ -26,14 +26,14 @@ func ListReadings(raw string, env Env) []string {
 			out = append(out, p)
 		}
 	}
-	add(lexical(raw, env, false))
-	if !isPlain(raw) {
+	add(resolveLexically(raw, env, false))
+	if !needsNoDecoding(raw) {
 		if d := DecodeText(raw); strings.IndexByte(d, 0) >= 0 {
-			add(lexical(strings.ReplaceAll(d, "\x00", ""), env, true))
+			add(resolveLexically(strings.ReplaceAll(d, "\x00", ""), env, true))
 		}
 		if strings.Contains(raw, `\/`) || strings.Contains(raw, `\.`) {
 			// backslashes as escapes, which a shell takes away
-			add(lexical(strings.ReplaceAll(raw, `\`, ""), env, true))
+			add(resolveLexically(strings.ReplaceAll(raw, `\`, ""), env, true))
 		}
 	}
 	if s, ok := Unwrap(raw); ok {
@@ -41,12 +41,12 @@ func ListReadings(raw string, env Env) []string {
 			add(r)
 		}
 	}
-	if s, ok := cutStream(raw); ok {
-		add(lexical(s, env, true))
+	if s, ok := cutDataStream(raw); ok {
+		add(resolveLexically(s, env, true))
 	}
 	for _, p := range out {
 		if r := FollowProc(p); r != p {
-			add(lexical(r, env, false))
+			add(resolveLexically(r, env, false))
 		}
 	}
 	return out
@@ -55,11 +55,11 @@ func ListReadings(raw string, env Env) []string {
 // Lexical returns raw as it is written: "~" and $HOME expanded, dots and
 // slashes resolved, relative to env.Root, nothing decoded. It is for paths
 // that people configure.
-func Lexical(raw string, env Env) string { return lexical(raw, env, false) }
+func Lexical(raw string, env Env) string { return resolveLexically(raw, env, false) }
 
-// lexical makes p absolute and resolves its dots. With lax it does so as
+// resolveLexically makes p absolute and resolves its dots. With lax it does so as
 // receivers do that trim names or take "..." for "..".
-func lexical(p string, env Env, lax bool) string {
+func resolveLexically(p string, env Env, lax bool) string {
 	p = cutFileURL(strings.TrimSpace(p))
 	if rest, ok := strings.CutPrefix(p, "//?/"); ok {
 		p = rest
@@ -71,7 +71,7 @@ func lexical(p string, env Env, lax bool) string {
 	switch {
 	case IsDrive(p):
 		prefix, p = strings.ToUpper(p[:1])+":", p[2:]
-	case isNetwork(p):
+	case isNetworkName(p):
 		prefix = "/"
 	case !strings.HasPrefix(p, "/"):
 		root := env.Root
@@ -92,9 +92,9 @@ func IsDrive(p string) bool {
 	return len(p) == 2 || p[0] < 'a' || p[0] == 'c' || p[0] == 'd' || strings.ContainsAny(p[2:], `/\`)
 }
 
-// isNetwork reports whether p is //host/share: two slashes, then a name that is
+// isNetworkName reports whether p is //host/share: two slashes, then a name that is
 // no dots and something below it.
-func isNetwork(p string) bool {
+func isNetworkName(p string) bool {
 	if !strings.HasPrefix(p, "//") || strings.HasPrefix(p, "///") {
 		return false
 	}
@@ -103,11 +103,11 @@ func isNetwork(p string) bool {
 }
 
 func cutFileURL(p string) string {
-	if !hasFold(p, "file:") {
+	if !hasPrefixFold(p, "file:") {
 		return p
 	}
 	p = p[len("file:"):]
-	if hasFold(p, "//localhost/") {
+	if hasPrefixFold(p, "//localhost/") {
 		return p[len("//localhost"):]
 	}
 	if strings.HasPrefix(p, "///") {
@@ -126,7 +126,7 @@ func expandHome(p string, env Env) string {
 		return p // most
 	}
 	for _, v := range []string{"$HOME", "${HOME}", "%HOME%", "%USERPROFILE%", "$env:HOME", "$env:USERPROFILE"} {
-		if hasFold(p, v) && (len(p) == len(v) || p[len(v)] == '/' || p[len(v)] == '\\') {
+		if hasPrefixFold(p, v) && (len(p) == len(v) || p[len(v)] == '/' || p[len(v)] == '\\') {
 			return env.HomeFolder() + p[len(v):]
 		}
 	}

@@ -14,10 +14,12 @@ func env() path.Env { return path.Env{Root: "/workspace", Home: "/home/alice", N
 func TestClean(t *testing.T) {
 	for raw, want := range map[string]string{
 		"a/b": "/workspace/a/b", "./a//b/.": "/workspace/a/b", "../x": "/x", "/": "/", "": "/workspace", "/a/b/../../..": "/",
-		"~": "/home/alice", "~/x": "/home/alice/x", "~bob/x": "/home/bob/x", "~root": "/root", "$HOME/x": "/home/alice/x", "${HOME}": "/home/alice",
+		"~": "/home/alice", "~/x": "/home/alice/x", "~bob/x": "/home/bob/x", "~root": "/root", "$HOME/x": "/home/alice/x",
+		"${HOME}":    "/home/alice",
 		"~$doc.docx": "/workspace/~$doc.docx", "file:///etc/x": "/etc/x", "file://localhost/x": "/x", "FILE:/x": "/x",
 		"%2e%2e%2fx": "/x", "%252e%252e/x": "/x", "%c0%ae%c0%ae/x": "/x", "%e0%80%ae./x": "/x", "..%c1%9cx": "/x", "..%u2215x": "/x",
-		"..0x2fx": "/x", "..2fx": "/x", `..\x`: "/x", "a%00.png": "/workspace/a", "a\x00b": "/workspace/a", "....//x": "/x", ".../x": "/x", "./...": "/workspace/...",
+		"..0x2fx": "/x", "..2fx": "/x", `..\x`: "/x", "a%00.png": "/workspace/a", "a\x00b": "/workspace/a", "....//x": "/x", ".../x": "/x",
+		"./...": "/workspace/...",
 		"..;/x": "/x", "C:\\x\\..\\y": "C:/y", "c:/x": "C:/x", `\\?\C:\x`: "C:/x", `\\host.example\share\x`: "//host.example/share/x",
 		"a. /b ": "/workspace/a/b", //nolint:gocritic // the spaces are what it is about
 		"／ｅｔｃ":   "/etc", "100%": "/workspace/100%", "a%20b": "/workspace/a b", "/a/\u200bb": "/a/b", "..": "/",

@@ -15,22 +15,22 @@ const maxDecodes = 5 // rounds of percent decoding
 // It reads like the laxest receiver, so use its result beside the literal text
 // and never instead of it.
 func DecodeText(s string) string {
-	if isPlain(s) {
+	if needsNoDecoding(s) {
 		return s
 	}
 	for range maxDecodes {
-		d := decodeHex(DecodePercent(s))
+		d := decodeHexSeparators(DecodePercent(s))
 		if d == s {
 			break
 		}
 		s = d
 	}
-	s = foldLookalikes(decodeLax(s))
+	s = foldLookalikes(decodeLaxUTF8(s))
 	return strings.ReplaceAll(s, `\`, "/")
 }
 
-// isPlain reports whether DecodeText has nothing to do: the common case.
-func isPlain(s string) bool {
+// needsNoDecoding reports whether DecodeText has nothing to do: the common case.
+func needsNoDecoding(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c < ' ' || c == '%' || c == '\\' || c >= 0x7f:
@@ -103,8 +103,8 @@ func hexValue(c byte) byte {
 	return 0xff
 }
 
-// decodeHex reads 0x2f, 0x5c and, after two dots, 2f and 5c as separators.
-func decodeHex(s string) string {
+// decodeHexSeparators reads 0x2f, 0x5c and, after two dots, 2f and 5c as separators.
+func decodeHexSeparators(s string) string {
 	var b []byte
 	from := 0
 	for i := 2; i+1 < len(s); i++ {
@@ -140,9 +140,9 @@ func isSeparatorHex(s string) bool {
 	return s[0] == '2' && s[1]|0x20 == 'f' || s[0] == '5' && s[1]|0x20 == 'c'
 }
 
-// decodeLax decodes UTF-8 as careless decoders do: overlong forms count, bytes that
+// decodeLaxUTF8 decodes UTF-8 as careless decoders do: overlong forms count, bytes that
 // fit nowhere and control bytes except NUL are dropped.
-func decodeLax(s string) string {
+func decodeLaxUTF8(s string) string {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); {
 		c := s[i]

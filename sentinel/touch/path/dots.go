@@ -17,7 +17,7 @@ func resolveDots(p string, lax bool) string {
 		var c string
 		c, p, _ = strings.Cut(p, "/")
 		if lax {
-			c = laxName(c, p)
+			c = readLaxName(c, p)
 		}
 		switch c {
 		case "", ".":
@@ -39,10 +39,10 @@ func resolveDots(p string, lax bool) string {
 	return string(out)
 }
 
-// laxName reads one component as a receiver might that trims trailing dots and
+// readLaxName reads one component as a receiver might that trims trailing dots and
 // blanks, takes three dots for two, or matches ".?" as a pattern. rest is what
 // follows it.
-func laxName(c, rest string) string {
+func readLaxName(c, rest string) string {
 	if c == "" || c == "." || c == ".." {
 		return c
 	}
@@ -73,15 +73,15 @@ func laxName(c, rest string) string {
 // absolute path whose every name begins and ends with a letter, a digit, "_" or
 // "-". Others may be resolved as well; these are most.
 func isResolved(p string) bool {
-	if len(p) < 2 || p[0] != '/' || !isSolid(p[len(p)-1]) {
+	if len(p) < 2 || p[0] != '/' || !isSolidByte(p[len(p)-1]) {
 		return false
 	}
 	for i := range len(p) {
-		if p[i] == '/' && (!isSolid(p[i+1]) || i > 0 && !isSolid(p[i-1])) {
+		if p[i] == '/' && (!isSolidByte(p[i+1]) || i > 0 && !isSolidByte(p[i-1])) {
 			return false
 		}
 	}
 	return true
 }
 
-func isSolid(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' || c == '-' }
+func isSolidByte(c byte) bool { return isLetter(c) || isDigit(c) || c == '_' || c == '-' }

@@ -4,6 +4,8 @@
 // lead it (Real, Links). FindTree and IsDevice tell what stands at a path that
 // must not be lost.
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // All but Links is text alone: it needs no file system, and time in
 // proportion to the text. Paths are absolute and have slashes; drive letters
 // stay ("C:/x") and network names keep two slashes ("//host/share").
@@ -50,7 +52,7 @@ func (e Env) HomeFolder() string {
 // who runs it: "~" or "~/x", not "~bob".
 func NamesHome(text string) bool { return text == "~" || strings.HasPrefix(text, "~/") }
 
-func hasFold(s, prefix string) bool {
+func hasPrefixFold(s, prefix string) bool {
 	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 

@@ -14,7 +14,7 @@ func FindGlued(text string) []string {
 	}
 	var out []string
 	for i := 0; i < len(text) && len(out) < maxGlued; i++ {
-		if text[i] != '/' && !(text[i] == '~' && i+1 < len(text) && text[i+1] == '/') || i > 0 && !beginsAt(text, i) {
+		if text[i] != '/' && !(text[i] == '~' && i+1 < len(text) && text[i+1] == '/') || i > 0 && !mayBeginAt(text, i) {
 			continue
 		}
 		rest := text[i:]
@@ -29,9 +29,9 @@ func FindGlued(text string) []string {
 	return out
 }
 
-// beginsAt reports whether a path may begin at i: behind a separator, an opening
+// mayBeginAt reports whether a path may begin at i: behind a separator, an opening
 // quote or bracket, or a short option's letter.
-func beginsAt(text string, i int) bool {
+func mayBeginAt(text string, i int) bool {
 	if strings.IndexByte("\"'`<>[{(=:@|;,&!", text[i-1]) >= 0 {
 		return true
 	}
@@ -54,5 +54,5 @@ func IsProse(text string) bool {
 			return false
 		}
 	}
-	return strings.IndexByte(`/~.\$`, text[0]) < 0 && !hasFold(text, "file:")
+	return strings.IndexByte(`/~.\$`, text[0]) < 0 && !hasPrefixFold(text, "file:")
 }

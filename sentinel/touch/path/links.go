@@ -49,7 +49,7 @@ func (l *Links) Follow(clean string) string {
 			continue
 		}
 		next := done + "/" + c
-		e := l.lookUp(next)
+		e := l.lookUpEntry(next)
 		if e.missing {
 			return resolveDots(next+"/"+rest, false)
 		}
@@ -71,7 +71,7 @@ func (l *Links) Follow(clean string) string {
 	return done
 }
 
-func (l *Links) lookUp(p string) entry {
+func (l *Links) lookUpEntry(p string) entry {
 	for i := range l.n {
 		if l.first[i].path == p {
 			return l.first[i].entry
@@ -82,7 +82,7 @@ func (l *Links) lookUp(p string) entry {
 	}
 	e := entry{missing: true} // of a name that no file can have
 	if strings.IndexByte(p, 0) < 0 {
-		e = lookAt(p)
+		e = inspectEntry(p)
 	}
 	if l.n < len(l.first) {
 		l.first[l.n] = seenPath{p, e}

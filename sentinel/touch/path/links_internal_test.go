@@ -24,7 +24,7 @@ func TestLookAt(t *testing.T) {
 			filepath.Join(dir, "none"): {missing: true}, filepath.Join(file, "below"): {missing: true},
 			file + "\x00": {missing: true}, "/" + strings.Repeat("n", 300): {missing: true},
 		} {
-			require.Equal(t, want, l.lookUp(p), p)
+			require.Equal(t, want, l.lookUpEntry(p), p)
 		}
 	}
 	require.Equal(t, len(l.first), l.n)

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// lookAt says what is at p.
-func lookAt(p string) entry {
+// inspectEntry says what is at p.
+func inspectEntry(p string) entry {
 	info, err := os.Lstat(p)
 	if err != nil {
 		return entry{missing: true}

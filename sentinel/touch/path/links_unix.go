@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// lookAt asks once what is at p: the kernel says of a file that is no link
+// inspectEntry asks once what is at p: the kernel says of a file that is no link
 // that it is none, so that most paths need one call and no memory.
-func lookAt(p string) entry {
+func inspectEntry(p string) entry {
 	var space [256]byte
 	buf := space[:]
 	n, err := syscall.Readlink(p, buf)

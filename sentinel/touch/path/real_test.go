@@ -21,7 +21,8 @@ func TestReal(t *testing.T) {
 	}
 	e := path.Env{Root: dir}
 	for p, want := range map[string]string{
-		"abs/x": "/etc/x", "rel/y/z": "/etc/y/z", "loop/x": dir + "/loop/x", "dangling/y": dir + "/nowhere/x/y", "d/new/file": dir + "/d/new/file",
+		"abs/x": "/etc/x", "rel/y/z": "/etc/y/z", "loop/x": dir + "/loop/x", "dangling/y": dir + "/nowhere/x/y",
+		"d/new/file": dir + "/d/new/file",
 	} {
 		require.Equal(t, want, path.Real(filepath.Join(dir, p), e), p)
 	}

@@ -32,7 +32,7 @@ const (
 // FindTree says which tree a cleaned path names. With entries it isn't the tree
 // itself but all that is in it: "/etc/*".
 func FindTree(p string, env Env) (k Tree, entries bool) {
-	p, entries = cutEntries(readDrive(strings.ToLower(p)))
+	p, entries = cutEntries(readMountedDrive(strings.ToLower(p)))
 	home := strings.ToLower(env.HomeFolder())
 	switch {
 	case p == "/" || len(p) <= 3 && len(p) > 1 && p[1] == ':':
@@ -45,9 +45,9 @@ func FindTree(p string, env Env) (k Tree, entries bool) {
 		return HomeTree, entries
 	case !strings.ContainsAny(p, "*?[") || len(p) > 256:
 		return NoTree, false
-	case matchesAny(p, systemTrees):
+	case matchesAnyOf(p, systemTrees):
 		return SystemTree, entries
-	case matchesAny(p, []string{"/root", "/home", home}):
+	case matchesAnyOf(p, []string{"/root", "/home", home}):
 		return HomeTree, entries
 	}
 	return NoTree, false
@@ -68,16 +68,16 @@ func cutEntries(p string) (folder string, cut bool) {
 	}
 }
 
-func matchesAny(pattern string, list []string) bool {
+func matchesAnyOf(pattern string, list []string) bool {
 	return slices.ContainsFunc(list, func(p string) bool {
 		ok, _ := paths.Match(pattern, p)
 		return ok
 	})
 }
 
-// readDrive returns a drive of Windows as Windows writes it, where a POSIX
+// readMountedDrive returns a drive of Windows as Windows writes it, where a POSIX
 // system shows it as "/mnt/c", "/cygdrive/c", "/c" or "/d".
-func readDrive(p string) string {
+func readMountedDrive(p string) string {
 	rest, mounted := strings.CutPrefix(p, "/mnt/")
 	if !mounted {
 		rest, mounted = strings.CutPrefix(p, "/cygdrive/")

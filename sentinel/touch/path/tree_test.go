@@ -15,10 +15,14 @@ func TestFindTree(t *testing.T) {
 		entries bool
 	}
 	for p, want := range map[string]found{
-		"/": {path.RootTree, false}, "/*": {path.RootTree, true}, "/.[!.]*": {path.RootTree, true}, "C:/": {path.RootTree, false}, "/mnt/c": {path.RootTree, false}, "/c/": {path.RootTree, false},
-		"/etc": {path.SystemTree, false}, "/etc/*": {path.SystemTree, true}, "/et?": {path.SystemTree, false}, "/mnt/c/Windows": {path.SystemTree, false}, "/cygdrive/c/windows/system32": {path.SystemTree, false},
-		"/home/alice": {path.HomeTree, false}, "/home/bob/*": {path.HomeTree, true}, "/root": {path.HomeTree, false}, "/home": {path.HomeTree, false}, "/*/x*": {path.NoTree, false},
-		"/etc/hosts": {path.NoTree, false}, "/workspace": {path.NoTree, false}, "/home/alice/x": {path.NoTree, false}, "/mnt/data": {path.NoTree, false}, "/e": {path.NoTree, false}, "/tmp/*": {path.NoTree, true},
+		"/": {path.RootTree, false}, "/*": {path.RootTree, true}, "/.[!.]*": {path.RootTree, true}, "C:/": {path.RootTree, false},
+		"/mnt/c": {path.RootTree, false}, "/c/": {path.RootTree, false},
+		"/etc": {path.SystemTree, false}, "/etc/*": {path.SystemTree, true}, "/et?": {path.SystemTree, false},
+		"/mnt/c/Windows": {path.SystemTree, false}, "/cygdrive/c/windows/system32": {path.SystemTree, false},
+		"/home/alice": {path.HomeTree, false}, "/home/bob/*": {path.HomeTree, true}, "/root": {path.HomeTree, false},
+		"/home": {path.HomeTree, false}, "/*/x*": {path.NoTree, false},
+		"/etc/hosts": {path.NoTree, false}, "/workspace": {path.NoTree, false}, "/home/alice/x": {path.NoTree, false},
+		"/mnt/data": {path.NoTree, false}, "/e": {path.NoTree, false}, "/tmp/*": {path.NoTree, true},
 	} {
 		tree, entries := path.FindTree(p, env())
 		require.Equal(t, want.tree, tree, p)
@@ -50,7 +54,8 @@ func TestFindGlued(t *testing.T) {
 
 // Prose has blanks and begins like no path.
 func TestIsProse(t *testing.T) {
-	for text, want := range map[string]bool{"see you": true, "/srv/x y": false, "word": false, "C: drive": false, "%2fsrv x": false, "%20 a b": true, "%00 x": true, "%00": false, "": false} {
+	for text, want := range map[string]bool{"see you": true, "/srv/x y": false, "word": false, "C: drive": false, "%2fsrv x": false,
+		"%20 a b": true, "%00 x": true, "%00": false, "": false} {
 		require.Equal(t, want, path.IsProse(text), text)
 	}
 }

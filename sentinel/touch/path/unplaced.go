@@ -5,7 +5,7 @@ import "strings"
 // IsUnplaced reports whether no two receivers need agree on what raw names:
 // overlong or nested escapes, "%u2215", a URL, a device of Windows.
 func IsUnplaced(raw string) bool {
-	if _, url := CutScheme(raw); url || isReserved(raw) {
+	if _, url := CutScheme(raw); url || isReservedName(raw) {
 		return true
 	}
 	for range maxDecodes {
@@ -22,9 +22,9 @@ func IsUnplaced(raw string) bool {
 	return false
 }
 
-// isReserved reports whether raw names one of Windows' devices in the way of
+// isReservedName reports whether raw names one of Windows' devices in the way of
 // Windows, or a file's stream by its type: elsewhere they are plain names.
-func isReserved(raw string) bool {
+func isReservedName(raw string) bool {
 	if strings.HasSuffix(strings.ToLower(raw), "$data") && strings.Contains(raw, ":") {
 		return true
 	}

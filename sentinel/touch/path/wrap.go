@@ -13,7 +13,7 @@ var wrapperSchemes = []string{"view-source:", "jar:", "url:", "netdoc:", "local_
 // reports whether text is one.
 func Unwrap(raw string) (string, bool) {
 	raw = strings.TrimSpace(raw)
-	if !slices.ContainsFunc(wrapperSchemes, func(s string) bool { return hasFold(raw, s) }) {
+	if !slices.ContainsFunc(wrapperSchemes, func(s string) bool { return hasPrefixFold(raw, s) }) {
 		return "", false
 	}
 	_, rest, _ := strings.Cut(raw, ":")
@@ -26,12 +26,12 @@ func Unwrap(raw string) (string, bool) {
 	if strings.HasPrefix(rest, "///") {
 		rest = rest[2:]
 	}
-	return rest, rest != "" && !strings.Contains(rest, "://") || hasFold(rest, "file:")
+	return rest, rest != "" && !strings.Contains(rest, "://") || hasPrefixFold(rest, "file:")
 }
 
-// cutStream cuts an alternate data stream, "name:stream", from a path: to
+// cutDataStream cuts an alternate data stream, "name:stream", from a path: to
 // Windows it is part of the same file.
-func cutStream(p string) (string, bool) {
+func cutDataStream(p string) (string, bool) {
 	i := strings.LastIndexAny(p, `/\`) + 1
 	j := strings.IndexByte(p[i:], ':')
 	if j <= 1 || strings.Contains(p, "://") { // "C:" is a drive
@@ -52,7 +52,7 @@ func CutScheme(text string) (rest string, found bool) {
 			return "", false
 		}
 	}
-	if hasFold(text, "file:") {
+	if hasPrefixFold(text, "file:") {
 		return "", false
 	}
 	return text[i+3:], true

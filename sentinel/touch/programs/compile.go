@@ -15,9 +15,9 @@ var (
 		"data": {Role: Data}, "value": {Role: Data},
 		"read": {Role: File, Access: Read}, "write": {Role: File, Access: Write}, "append": {Role: File, Access: Write},
 		"rw": {Role: File, Access: Read | Write}, "delete": {Role: File, Access: Delete}, "move": {Role: File, Access: Read | Delete},
-		"run": {Role: File, Access: Read | Execute}, "list": {Role: File, Access: Read, Names: true}, "folder": {Role: Folder},
+		"run": {Role: File, Access: Read | Execute}, "list": {Role: File, Access: Read, Extent: Extent{Names: true}}, "folder": {Role: Folder},
 		"client": {Role: File, Access: Read, Client: true}, "sent": {Role: File, Access: Read, Sent: true},
-		"mount": {Role: File, Access: Read | Write, Tree: true}, "body": {Role: Sent}, "form": {Role: Sent},
+		"mount": {Role: File, Access: Read | Write, Extent: Extent{Tree: true}}, "body": {Role: Sent}, "form": {Role: Sent},
 		"host": {Role: Host}, "url": {Role: URL}, "assign": {Role: Assign}, "process": {Role: Process}, "code": {Role: Code},
 		"script": {Role: Script}, "start": {Role: Script}, "line": {Role: Line}, "linerest": {Role: Line}, "words": {Role: Line},
 		"shell": {Role: Line}, "command": {Role: Command}, "until": {Role: Command},
@@ -36,7 +36,7 @@ var effectCodes = map[Class]string{
 	Danger: " rm_root rm_home rm_system mkfs device_write fork_bomb chmod_tree chown_tree move_tree kill_all volume_destroy operator_command ",
 }
 
-func isEffect(class Class, code string) bool {
+func isEffectCode(class Class, code string) bool {
 	return code != "" && strings.Contains(effectCodes[class], " "+code+" ")
 }
 
@@ -44,8 +44,8 @@ var classNames = map[string]Class{"danger": Danger, "doubt": Doubt, "change": Ch
 
 var inputNames = map[string]Input{"ignored": Ignored, "shown": Shown, "items": Items, "names": Names, "runs": Runs, "leaves": Leaves}
 
-// addClause compiles one clause into r.
-func (r *row) addClause(text string) error {
+// compileClause compiles one clause into r.
+func (r *row) compileClause(text string) error {
 	var c clause
 	for {
 		word, rest, _ := strings.Cut(text, " ")
@@ -56,7 +56,7 @@ func (r *row) addClause(text string) error {
 		if !ok {
 			return errors.New(`the condition has no ": " behind it`)
 		}
-		t, err := r.readCond(word == "if", tests)
+		t, err := r.compileCondition(word == "if", tests)
 		if err != nil {
 			return err
 		}
@@ -65,18 +65,18 @@ func (r *row) addClause(text string) error {
 	word, rest, _ := strings.Cut(text, " ")
 	words := strings.Fields(rest)
 	switch {
-	case !isKind(word) && word != "flags" && (word != "rehearsal" || rest == ""):
-		return r.addEffect(c, word, words)
+	case !isKindWord(word) && word != "flags" && (word != "rehearsal" || rest == ""):
+		return r.compileEffect(c, word, words)
 	case c.conds == nil:
-		return r.addOptions(word, words)
+		return r.compileOptions(word, words)
 	}
-	k, err := r.readKind(word)
+	k, err := r.compileKind(word)
 	c.apply = func(a *reader) { a.retypeValues(words, k) }
 	r.clauses = append(r.clauses, c)
 	return err
 }
 
-func isKind(word string) bool {
+func isKindWord(word string) bool {
 	name, _, _ := strings.Cut(word, "+")
 	name, _, _ = strings.Cut(name, ":")
 	return kinds[name].Role != 0
@@ -86,8 +86,8 @@ func isKind(word string) bool {
 // system tree or a home.
 const onlyCore = "only_core"
 
-// readKind reads "read+tree" and "code:python".
-func (r *row) readKind(text string) (kind, error) {
+// compileKind reads "read+tree" and "code:python".
+func (r *row) compileKind(text string) (kind, error) {
 	signs := strings.Split(text, "+")
 	name, lang, _ := strings.Cut(signs[0], ":")
 	k := kind{Part: kinds[name], form: forms[name], first: name == "start"}
@@ -102,7 +102,7 @@ func (r *row) readKind(text string) (kind, error) {
 		switch flag := flags[sign]; {
 		case flag != nil:
 			*flag = true
-		case sign != onlyCore && !isEffect(Danger, sign) && !isEffect(Doubt, sign):
+		case sign != onlyCore && !isEffectCode(Danger, sign) && !isEffectCode(Doubt, sign):
 			return k, fmt.Errorf("sign %q of a kind is unknown", sign)
 		default:
 			k.Effect = sign
@@ -111,21 +111,21 @@ func (r *row) readKind(text string) (kind, error) {
 	return k, nil
 }
 
-// addEffect compiles a clause that names no options.
-func (r *row) addEffect(c clause, word string, rest []string) (err error) {
+// compileEffect compiles a clause that names no options.
+func (r *row) compileEffect(c clause, word string, rest []string) (err error) {
 	one := strings.Join(rest, " ")
 	class, t := classNames[word], traitNames[word]
 	switch {
-	case class != 0 && !isEffect(class, one):
+	case class != 0 && !isEffectCode(class, one):
 		return fmt.Errorf("code %q is no %s", one, word)
 	case class != 0:
 		c.apply = func(a *reader) { a.use.Effects = append(a.use.Effects, Effect{Class: class, Code: one}) }
 	case word == "args":
-		c.slots, err = r.readSlots(rest)
+		c.slots, err = r.compileSlots(rest)
 	case word == "dash" || word == "here" || word == "also" && len(rest) == 2:
-		err = r.addPlace(&c, word, rest)
+		err = r.compilePlace(&c, word, rest)
 	case word == "input":
-		err = r.addInput(&c, one)
+		err = r.compileInput(&c, one)
 	case word == "token":
 		c.apply = func(a *reader) { a.traits, a.use.TokenHosts = a.traits|token, append(a.use.TokenHosts, rest...) }
 	case t == 0 || one != "":
@@ -140,9 +140,9 @@ func (r *row) addEffect(c clause, word string, rest []string) (err error) {
 	return err
 }
 
-// addPlace compiles what is touched in no word of its own.
-func (r *row) addPlace(c *clause, word string, rest []string) error {
-	k, err := r.readKind(rest[0])
+// compilePlace compiles what is touched in no word of its own.
+func (r *row) compilePlace(c *clause, word string, rest []string) error {
+	k, err := r.compileKind(rest[0])
 	p := k.Part
 	switch word {
 	case "dash":
@@ -160,9 +160,9 @@ func (r *row) addPlace(c *clause, word string, rest []string) error {
 	return err
 }
 
-// addInput compiles "runs:sh/leaves": behind the slash stands what counts where a
+// compileInput compiles "runs:sh/leaves": behind the slash stands what counts where a
 // word holds the code.
-func (r *row) addInput(c *clause, text string) error {
+func (r *row) compileInput(c *clause, text string) error {
 	first, held, _ := strings.Cut(text, "/")
 	name, lang, _ := strings.Cut(first, ":")
 	is, ok := inputNames[name]
@@ -182,29 +182,29 @@ func (r *row) addInput(c *clause, text string) error {
 	return nil
 }
 
-// readSlots reads where operands stand: "data read...".
-func (r *row) readSlots(words []string) ([]slot, error) {
+// compileSlots reads where operands stand: "data read...".
+func (r *row) compileSlots(words []string) ([]slot, error) {
 	slots := []slot{}
 	for _, w := range words {
 		var s slot
 		var err error
 		w, s.assign = strings.CutSuffix(w, "*")
 		w, s.each = strings.CutSuffix(w, "...")
-		if s.kind, err = r.readKind(w); err != nil {
+		if s.kind, err = r.compileKind(w); err != nil {
 			return nil, err
 		}
-		r.runs = r.runs || s.kind.Role.weighs() > 1
+		r.runs = r.runs || s.kind.Role.weighLoss() > 1
 		slots = append(slots, s)
 	}
 	return slots, nil
 }
 
-// readCond reads the tests of a condition: "if" wants that one holds, "unless"
+// compileCondition reads the tests of a condition: "if" wants that one holds, "unless"
 // that none does.
-func (r *row) readCond(wanted bool, text string) (test, error) {
+func (r *row) compileCondition(wanted bool, text string) (test, error) {
 	var tests []test
 	for w := range strings.FieldsSeq(text) {
-		t := r.readTest(w)
+		t := r.compileTest(w)
 		if t == nil {
 			return nil, fmt.Errorf("condition %q is unknown", w)
 		}
@@ -215,9 +215,9 @@ func (r *row) readCond(wanted bool, text string) (test, error) {
 	}, nil
 }
 
-// readTest reads one test. An option that it names and nothing else does is a
+// compileTest reads one test. An option that it names and nothing else does is a
 // flag.
-func (r *row) readTest(text string) test {
+func (r *row) compileTest(text string) test {
 	name, list, valued := strings.Cut(text, "=")
 	values := strings.Split(strings.ReplaceAll(list, `\,`, "\x00"), ",")
 	for i, v := range values { // `\,` is a comma
@@ -245,7 +245,7 @@ func (r *row) readTest(text string) test {
 	}
 	switch text[:min(len(text), 5)] {
 	case "none", "some":
-		return func(a *reader) bool { return a.isBare() == (text == "none") }
+		return func(a *reader) bool { return a.hasAssignmentsAlone() == (text == "none") }
 	case "last=":
 		return func(a *reader) bool { return fits(a, len(a.operands)-1) }
 	}
@@ -259,21 +259,21 @@ func (r *row) readTest(text string) test {
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// addOptions adds the options of a clause, or the keys of operands where it
+// compileOptions adds the options of a clause, or the keys of operands where it
 // names none.
-func (r *row) addOptions(word string, words []string) error {
+func (r *row) compileOptions(word string, words []string) error {
 	var k kind
 	var err error
 	values := 0
-	if isKind(word) {
-		k, err = r.readKind(word)
+	if isKindWord(word) {
+		k, err = r.compileKind(word)
 		values = 1
 	}
 	var keys []keyed
 	var options []*option
 	for _, w := range words {
 		signed := strings.IndexByte("-+/", w[0]) >= 0 && w != "-"
-		r.words = r.words || word == "flags" && !signed || w[0] == '/' && !r.has(windowsStyle)
+		r.words = r.words || word == "flags" && !signed || w[0] == '/' && !r.hasTrait(windowsStyle)
 		switch i := strings.LastIndexAny(w, "=:"); {
 		case signed || word == "flags": // "(" and "!" of find have no sign
 			o := option{kind: k, values: values, rehearses: word == "rehearsal"}
@@ -311,7 +311,8 @@ func (r *row) spreadOption(o option, w string) []*option {
 	for last := len(w) - 1; (last > 1 || w == "+*") && strings.IndexByte("?#~>!*", w[last]) >= 0; last-- {
 		w, o.signs = w[:last], o.signs+w[last:]
 	}
-	if o.name = w; len(w) <= 2 || o.has(startSign) || strings.HasPrefix(w, "--") || r.has(singleStyle) || strings.IndexByte("-+", w[0]) < 0 {
+	if o.name = w; len(w) <= 2 || o.hasSign(startSign) || strings.HasPrefix(w, "--") || r.hasTrait(singleStyle) ||
+		strings.IndexByte("-+", w[0]) < 0 {
 		return []*option{&o}
 	}
 	var out []*option
@@ -326,7 +327,7 @@ func (r *row) spreadOption(o option, w string) []*option {
 // placeOption adds o to the row. What is said of it later counts more; keys and
 // kinds of one option add up.
 func (r *row) placeOption(o *option) {
-	r.runs = r.runs || o.kind.Role.weighs() > 1 || slices.ContainsFunc(o.keyed, func(k keyed) bool { return k.kind.Role.weighs() > 1 })
+	r.runs = r.runs || o.kind.Role.weighLoss() > 1 || slices.ContainsFunc(o.keyed, func(k keyed) bool { return k.kind.Role.weighLoss() > 1 })
 	switch old := r.options[o.name]; {
 	case old == nil:
 	case o.rehearses && o.values == 0:
@@ -341,9 +342,9 @@ func (r *row) placeOption(o *option) {
 	default:
 		o.keyed, o.rehearses = old.keyed, o.rehearses || old.rehearses
 	}
-	if o.has(startSign) {
+	if o.hasSign(startSign) {
 		r.starts = append(r.starts, o)
 		return
 	}
-	putInto(&r.options, o.name, o)
+	putIntoMap(&r.options, o.name, o)
 }

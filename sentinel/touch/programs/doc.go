@@ -3,6 +3,8 @@
 // of options for all of them. It evaluates nothing: package bash hands it the
 // words of one simple command and follows what comes back.
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // The rows are in table/*.tbl, one for each program or subcommand; table/README.md
 // says how they are written:
 //

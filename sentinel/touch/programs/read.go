@@ -8,13 +8,13 @@ import (
 
 // finishUse works out what follows from all words.
 func (r *reader) finishUse() {
-	u := &r.use
+	u := r.use
 	u.Known, u.Row = true, r.row.name
 	u.Rehearsal = u.Rehearsal || slices.ContainsFunc(r.hits, func(h hit) bool { return h.option.rehearses && !isNegation(h.value) })
 	r.addOperands()
 	r.traits = r.row.traits
 	for i := range r.row.clauses {
-		if c := &r.row.clauses[i]; c.apply != nil && r.holdsAll(c.conds) {
+		if c := &r.row.clauses[i]; c.apply != nil && r.meetsConditions(c.conds) {
 			c.apply(r)
 		}
 	}
@@ -26,16 +26,16 @@ func (r *reader) finishUse() {
 		u.Input, u.InputLang = r.stdin.Input, r.stdin.InputLang
 	}
 	u.markOperands(has(treeOperands), has(namesOperands))
-	u.markSent()
-	if r.row.has(bundleStyle) { // the folders that tar changes to count for what follows
+	u.markSentFiles()
+	if r.row.hasTrait(bundleStyle) { // the folders that tar changes to count for what follows
 		slices.SortStableFunc(u.Parts, func(a, b Part) int { return a.Arg - b.Arg })
 	}
 	r.reportUnread()
 }
 
-// markSent says that the files go out where the last operand is remote and
+// markSentFiles says that the files go out where the last operand is remote and
 // written; a container isn't remote.
-func (u *Use) markSent() {
+func (u *Use) markSentFiles() {
 	last := len(u.Parts) - 1
 	for last >= 0 && u.Parts[last].Option != "" {
 		last--
@@ -89,11 +89,11 @@ func (r *reader) retypeValues(options []string, k kind) {
 
 func (p Part) isOperand() bool { return p.Role == File && p.Option == "" && p.Arg >= 0 }
 
-// layout returns the last places of operands whose conditions hold, nil where
+// chooseSlots returns the last places of operands whose conditions hold, nil where
 // the row has none.
-func (r *reader) layout() []slot {
+func (r *reader) chooseSlots() []slot {
 	for i := len(r.row.clauses) - 1; i >= 0; i-- {
-		if c := &r.row.clauses[i]; c.slots != nil && r.holdsAll(c.conds) {
+		if c := &r.row.clauses[i]; c.slots != nil && r.meetsConditions(c.conds) {
 			return c.slots
 		}
 	}
@@ -101,7 +101,7 @@ func (r *reader) layout() []slot {
 }
 
 func (r *reader) addOperands() {
-	slots := r.layout()
+	slots := r.chooseSlots()
 	ops := r.operands
 	if len(slots) == 0 || len(ops) == 0 {
 		return
@@ -131,10 +131,10 @@ func (r *reader) addOperands() {
 	}
 }
 
-// addValue adds the value of an option, whose key may say what it is.
-func (r *reader) addValue(k kind, keys []keyed, i, from int, option string) {
+// addOptionValue adds the value of an option, whose key may say what it is.
+func (r *reader) addOptionValue(k kind, keys []keyed, i, from int, option string) {
 	if len(keys) > 0 {
-		if found, at := findKey(keys, r.args[i].Text[from:]); found != nil {
+		if found, at := findKeyedKind(keys, r.args[i].Text[from:]); found != nil {
 			r.addPart(found.kind, i, from+at, option)
 			return
 		}
@@ -142,8 +142,8 @@ func (r *reader) addValue(k kind, keys []keyed, i, from int, option string) {
 	r.addPart(k, i, from, option)
 }
 
-// findKey returns the key that text starts with, and where its value starts.
-func findKey(keys []keyed, text string) (*keyed, int) {
+// findKeyedKind returns the key that text starts with, and where its value starts.
+func findKeyedKind(keys []keyed, text string) (*keyed, int) {
 	for i := range keys {
 		k := &keys[i]
 		if k.key == "" {
@@ -157,7 +157,7 @@ func findKey(keys []keyed, text string) (*keyed, int) {
 		if blank := strings.IndexByte(text, ' '); sep == '=' && blank > 0 && (at < 0 || blank < at) {
 			at = blank // "ProxyCommand nc %h"
 		}
-		if at < 0 || !matchKey(k.key[:len(k.key)-1], text[:at]) {
+		if at < 0 || !matchesKey(k.key[:len(k.key)-1], text[:at]) {
 			continue
 		}
 		at++
@@ -171,7 +171,7 @@ func findKey(keys []keyed, text string) (*keyed, int) {
 	return nil, 0
 }
 
-func matchKey(pattern, key string) bool {
+func matchesKey(pattern, key string) bool {
 	return strings.EqualFold(pattern, key) || strings.Contains(pattern, "*") && matchGlob(pattern, strings.ToLower(key))
 }
 
@@ -184,30 +184,30 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 	case k.form == allWords:
 		p.End = len(r.args)
 	case k.form == untilEnd:
-		if p.End = r.findEnd(i); p.End == i {
+		if p.End = r.findCommandEnd(i); p.End == i {
 			return
 		}
 	case k.form == bodyText || k.form == formText:
-		r.addBody(p, k.form == formText)
+		r.addRequestBody(p, k.form == formText)
 		return
 	case k.form == mountText:
-		r.addMount(p)
+		r.addMountedFolder(p)
 		return
-	case (k.Role == File || k.Role == Script) && isInput(text):
-		r.useInput(k)
+	case (k.Role == File || k.Role == Script) && isStandardInput(text):
+		r.noteInputUse(k)
 		return
-	case k.Role == File && k.remote && isRemote(text):
+	case k.Role == File && k.remote && isRemoteFile(text):
 		p.Role = Host
 		if strings.Contains(text, "://") {
 			p.Role = URL
 		}
 	}
 	r.use.Parts = append(r.use.Parts, p)
-	r.holds = r.holds || p.Role.weighs() > 1 && !k.first
+	r.holds = r.holds || p.Role.weighLoss() > 1 && !k.first
 }
 
-// useInput notes what becomes of the input that a word stands for.
-func (r *reader) useInput(k kind) {
+// noteInputUse notes what becomes of the input that a word stands for.
+func (r *reader) noteInputUse(k kind) {
 	switch {
 	case k.Sent:
 		r.stdin = &Use{Input: Leaves}
@@ -216,18 +216,18 @@ func (r *reader) useInput(k kind) {
 	}
 }
 
-func isInput(text string) bool {
+func isStandardInput(text string) bool {
 	return text == "-" || text == "/dev/stdin" || text == "/dev/fd/0" || text == "/proc/self/fd/0"
 }
 
-// isRemote reports whether a word is host:path or an address.
-func isRemote(text string) bool {
+// isRemoteFile reports whether a word is host:path or an address.
+func isRemoteFile(text string) bool {
 	i := strings.IndexByte(text, ':')
 	return i > 0 && !strings.Contains(text[:i], "/") && !(i == 1 && strings.HasPrefix(text[2:], `\`))
 }
 
-// addBody adds what a request carries: text, or the files that "@" names in it.
-func (r *reader) addBody(p Part, named bool) {
+// addRequestBody adds what a request carries: text, or the files that "@" names in it.
+func (r *reader) addRequestBody(p Part, named bool) {
 	text := r.args[p.Arg].Text[p.From:]
 	at := 0
 	if named {
@@ -243,8 +243,8 @@ func (r *reader) addBody(p Part, named bool) {
 	if end := strings.IndexByte(file, ';'); named && end >= 0 {
 		file = file[:end]
 	}
-	if isInput(file) {
-		r.useInput(kind{Part: Part{Sent: true}})
+	if isStandardInput(file) {
+		r.noteInputUse(kind{Part: Part{Sent: true}})
 		return
 	}
 	p.Role, p.Access, p.Sent, p.From = File, Read, true, p.From+at+1
@@ -260,8 +260,8 @@ var (
 	mountReads  = regexp.MustCompile(`[,:](?:readonly|ro)(?:,|$)`)
 )
 
-// addMount adds the folder of this machine that a container sees.
-func (r *reader) addMount(p Part) {
+// addMountedFolder adds the folder of this machine that a container sees.
+func (r *reader) addMountedFolder(p Part) {
 	text := r.args[p.Arg].Text[p.From:]
 	at := mountWords.FindStringSubmatchIndex(text)
 	if strings.Contains(text, "=") && !strings.HasPrefix(text, "/") {
@@ -285,8 +285,8 @@ func (r *reader) addMount(p Part) {
 	r.use.Parts = append(r.use.Parts, p)
 }
 
-// findEnd returns the index of the word that ends a command of find's.
-func (r *reader) findEnd(i int) int {
+// findCommandEnd returns the index of the word that ends a command of find's.
+func (r *reader) findCommandEnd(i int) int {
 	for n := i; n < len(r.args); n++ {
 		if t := r.args[n].Text; t == ";" || t == `\;` || t == "+" && n > i && r.args[n-1].Text == "{}" {
 			return n
@@ -295,13 +295,13 @@ func (r *reader) findEnd(i int) int {
 	return len(r.args)
 }
 
-// holdsAll reports whether all conditions hold for what was read so far.
-func (r *reader) holdsAll(conds []test) bool {
+// meetsConditions reports whether all conditions hold for what was read so far.
+func (r *reader) meetsConditions(conds []test) bool {
 	return !slices.ContainsFunc(conds, func(holds test) bool { return !holds(r) })
 }
 
-// isBare reports whether no operand is given but NAME=value.
-func (r *reader) isBare() bool {
+// hasAssignmentsAlone reports whether no operand is given but NAME=value.
+func (r *reader) hasAssignmentsAlone() bool {
 	for _, i := range r.operands {
 		if !isAssignment(r.args[i].Text) {
 			return false
@@ -313,7 +313,7 @@ func (r *reader) isBare() bool {
 // reportUnread names the options that the row doesn't know and that stand
 // before something that runs.
 func (r *reader) reportUnread() {
-	if len(r.unread) == 0 || !r.row.runs || r.row.has(looseStyle) {
+	if len(r.unread) == 0 || !r.row.runs || r.row.hasTrait(looseStyle) {
 		return
 	}
 	last := -1
@@ -321,7 +321,7 @@ func (r *reader) reportUnread() {
 		last = len(r.args)
 	}
 	for _, p := range r.use.Parts {
-		if p.Role.weighs() > 1 && p.Role != Script { // a file runs as it is, whatever stands before it
+		if p.Role.weighLoss() > 1 && p.Role != Script { // a file runs as it is, whatever stands before it
 			last = max(last, p.Arg)
 		}
 	}

@@ -49,7 +49,8 @@ func spellUse(args []programs.Word, u programs.Use) string {
 	for _, e := range u.Effects {
 		fmt.Fprintf(&b, " | %s %s", classNames[e.Class], e.Code)
 	}
-	spellMarks(&b, " | ", []mark{{u.Here.Role != 0, "here"}, {u.Rehearsal, "rehearsal"}, {u.Environment, "environment"}, {u.Token, "token"}, {u.Dumps, "dumps"}})
+	spellMarks(&b, " | ",
+		[]mark{{u.Here.Role != 0, "here"}, {u.Rehearsal, "rehearsal"}, {u.Environment, "environment"}, {u.Token, "token"}, {u.Dumps, "dumps"}})
 	for _, t := range u.Unread {
 		b.WriteString(" | unread " + t)
 	}

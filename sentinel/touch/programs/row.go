@@ -49,7 +49,7 @@ const (
 	startSign  = '*' // every word that starts with the name is the option
 )
 
-func (o *option) has(sign byte) bool { return strings.IndexByte(o.signs, sign) >= 0 }
+func (o *option) hasSign(sign byte) bool { return strings.IndexByte(o.signs, sign) >= 0 }
 
 // keyed narrows a kind to values with a key in front.
 type keyed struct {
@@ -123,11 +123,11 @@ type row struct {
 	runs     bool // some of its words or its input may be run
 }
 
-func (r *row) has(t trait) bool { return r.traits&t != 0 }
+func (r *row) hasTrait(t trait) bool { return r.traits&t != 0 }
 
-// above is the row whose options count for r as well.
-func (r *row) above() *row {
-	if r.has(ownStyle) {
+// optionsParent is the row whose options count for r as well.
+func (r *row) optionsParent() *row {
+	if r.hasTrait(ownStyle) {
 		return nil
 	}
 	return r.parent
@@ -135,7 +135,7 @@ func (r *row) above() *row {
 
 // findOption returns the option spelt exactly so, of r or a row above it.
 func (r *row) findOption(name string) *option {
-	for n := r; n != nil; n = n.above() {
+	for n := r; n != nil; n = n.optionsParent() {
 		if o := n.options[name]; o != nil {
 			return o
 		}
@@ -143,10 +143,10 @@ func (r *row) findOption(name string) *option {
 	return nil
 }
 
-// findLetter returns the option of a letter in a cluster.
-func (r *row) findLetter(sign, c byte) *option {
+// findLetterOption returns the option of a letter in a cluster.
+func (r *row) findLetterOption(sign, c byte) *option {
 	name := [2]byte{sign, c}
-	for n := r; n != nil; n = n.above() {
+	for n := r; n != nil; n = n.optionsParent() {
 		if o := n.options[string(name[:])]; o != nil {
 			return o
 		}
@@ -154,10 +154,10 @@ func (r *row) findLetter(sign, c byte) *option {
 	return nil
 }
 
-// findStart returns the option that every word that starts so is.
-func (r *row) findStart(text string) *option {
+// findStartOption returns the option that every word that starts so is.
+func (r *row) findStartOption(text string) *option {
 	var best *option
-	for n := r; n != nil; n = n.above() {
+	for n := r; n != nil; n = n.optionsParent() {
 		for _, o := range n.starts {
 			if len(text) > len(o.name) && strings.HasPrefix(text, o.name) && (best == nil || len(o.name) > len(best.name)) {
 				best = o
@@ -171,9 +171,9 @@ func (r *row) findStart(text string) *option {
 // are, one whose value matters, so that no command is missed.
 func (r *row) completeOption(name string) *option {
 	var best *option
-	for n := r; n != nil; n = n.above() {
+	for n := r; n != nil; n = n.optionsParent() {
 		for _, o := range n.options {
-			if len(o.name) > len(name) && strings.HasPrefix(o.name, name) && (best == nil || o.outweighs(best)) {
+			if len(o.name) > len(name) && strings.HasPrefix(o.name, name) && (best == nil || o.outweighsOption(best)) {
 				best = o
 			}
 		}
@@ -181,14 +181,14 @@ func (r *row) completeOption(name string) *option {
 	return best
 }
 
-// outweighs reports whether o is to be taken where a word may mean p as well.
-func (o *option) outweighs(p *option) bool {
-	a, b := o.values+o.kind.Role.weighs(), p.values+p.kind.Role.weighs()
+// outweighsOption reports whether o is to be taken where a word may mean p as well.
+func (o *option) outweighsOption(p *option) bool {
+	a, b := o.values+o.kind.Role.weighLoss(), p.values+p.kind.Role.weighLoss()
 	return a > b || a == b && (len(o.name) < len(p.name) || len(o.name) == len(p.name) && o.name < p.name)
 }
 
-// weighs orders roles by what is lost if one is taken for another.
-func (r Role) weighs() int {
+// weighLoss orders roles by what is lost if one is taken for another.
+func (r Role) weighLoss() int {
 	switch r {
 	case Command, Line, Code, Script:
 		return 2
@@ -199,9 +199,9 @@ func (r Role) weighs() int {
 	}
 }
 
-// step returns the row of the subcommand word below r.
-func (r *row) step(word string) *row {
-	if r.has(nocaseStyle) {
+// findSubcommand returns the row of the subcommand word below r.
+func (r *row) findSubcommand(word string) *row {
+	if r.hasTrait(nocaseStyle) {
 		word = strings.ToLower(word)
 	}
 	if c := r.children[word]; c != nil {
@@ -209,27 +209,27 @@ func (r *row) step(word string) *row {
 	}
 	var found *row
 	for name, c := range r.children {
-		if r.has(abbrevStyle) && word != "" && strings.HasPrefix(name, word) && (found == nil || name < found.word()) {
+		if r.hasTrait(abbrevStyle) && word != "" && strings.HasPrefix(name, word) && (found == nil || name < found.lastWord()) {
 			found = c
 		}
 	}
 	if found != nil {
 		return found
 	}
-	return r.stepGlob(word, nil)
+	return r.findGlobSubcommand(word, nil)
 }
 
-// stepGlob returns a row but one whose pattern word fits.
-func (r *row) stepGlob(word string, but *row) *row {
+// findGlobSubcommand returns a row but one whose pattern word fits.
+func (r *row) findGlobSubcommand(word string, but *row) *row {
 	for _, c := range r.globs {
-		if c != but && matchGlob(c.word(), word) {
+		if c != but && matchGlob(c.lastWord(), word) {
 			return c
 		}
 	}
 	return nil
 }
 
-func (r *row) word() string { return r.name[strings.LastIndexByte(r.name, ' ')+1:] }
+func (r *row) lastWord() string { return r.name[strings.LastIndexByte(r.name, ' ')+1:] }
 
 // matchGlob reports whether text is as pattern says, in which "*" stands for
 // anything.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 //go:embed table/*.tbl
@@ -24,10 +25,15 @@ var loaded = sync.OnceValue(func() *table {
 // table is all rows as they are written, and those of the programs that were
 // asked for, compiled.
 type table struct {
-	entries  map[string]*entry   // by their whole names
-	names    map[string][]string // whole names by their first words
-	patterns []string            // first words with a "*"
-	programs sync.Map            // of *row
+	entries  map[string]*entry  // by their whole names
+	names    map[string]*family // by their first words
+	patterns []string           // first words with a "*"
+}
+
+// family is all rows of a program.
+type family struct {
+	names []string            // whole
+	row   atomic.Pointer[row] // compiled, once it was asked for
 }
 
 // entry is a row as it is written.
@@ -36,7 +42,7 @@ type entry struct {
 }
 
 func loadTable(files fs.FS) (*table, error) {
-	t := &table{entries: map[string]*entry{}, names: map[string][]string{}}
+	t := &table{entries: map[string]*entry{}, names: map[string]*family{}}
 	names, err := fs.Glob(files, "table/*.tbl")
 	errs := []error{err}
 	for _, name := range names {
@@ -97,26 +103,32 @@ func (t *table) addEntry(e *entry) error {
 				continue // the same in another case of letters
 			}
 			first, _, _ := strings.Cut(s, " ")
-			if t.names[first] == nil && strings.Contains(first, "*") {
-				t.patterns = append(t.patterns, first)
+			f := t.names[first]
+			if f == nil {
+				f = &family{}
+				t.names[first] = f
+				if strings.Contains(first, "*") {
+					t.patterns = append(t.patterns, first)
+				}
 			}
-			t.entries[s], t.names[first] = e, append(t.names[first], s)
+			f.names, t.entries[s] = append(f.names, s), e
 		}
 	}
 	return nil
 }
 
-// program returns the rows of a program, compiled; nil where it has none. Every
+// findProgramRow returns the rows of a program, compiled; nil where it has none. Every
 // row in the table compiles: see its test.
-func (t *table) program(name string) *row {
-	if len(t.names[name]) == 0 || name[0] == '@' {
+func (t *table) findProgramRow(name string) *row {
+	f := t.names[name]
+	if f == nil || name[0] == '@' {
 		return nil
 	}
-	if r, ok := t.programs.Load(name); ok {
-		return r.(*row)
+	r := f.row.Load()
+	if r == nil {
+		r, _ = t.compileProgram(name)
+		f.row.Store(r)
 	}
-	r, _ := t.compileProgram(name)
-	t.programs.Store(name, r)
 	return r
 }
 
@@ -125,14 +137,17 @@ func (t *table) program(name string) *row {
 func (t *table) compileProgram(name string) (*row, error) {
 	root := &row{name: name}
 	var errs []error
-	names := slices.Clone(t.names[name])
+	var names []string
+	if f := t.names[name]; f != nil {
+		names = slices.Clone(f.names)
+	}
 	slices.SortStableFunc(names, func(a, b string) int { return strings.Count(a, " ") - strings.Count(b, " ") })
 	for _, n := range names {
 		e := t.entries[n]
 		clauses, err := t.collectClauses(e, 0)
 		r := root
 		for _, word := range strings.Fields(n)[1:] {
-			r = r.placeChild(word)
+			r = r.placeChildRow(word)
 		}
 		errs = append(errs, err, r.compileRow(e.at, clauses))
 	}
@@ -150,7 +165,7 @@ func (r *row) compileRow(at string, clauses []string) error {
 	r.inheritTraits()
 	var errs []error
 	for _, c := range clauses {
-		if err := r.addClause(c); err != nil {
+		if err := r.compileClause(c); err != nil {
 			errs = append(errs, fmt.Errorf("%s: clause %q: %w", at, c, err))
 		}
 	}
@@ -184,15 +199,15 @@ func (t *table) collectClauses(e *entry, depth int) ([]string, error) {
 
 // inheritTraits takes over the manners of the row above.
 func (r *row) inheritTraits() {
-	if r.parent != nil && !r.has(ownStyle) {
+	if r.parent != nil && !r.hasTrait(ownStyle) {
 		r.traits |= r.parent.traits & inherited
 		r.runs = r.runs || r.parent.runs
 	}
 }
 
-// placeChild returns the row of a word behind r's name, which it makes where
+// placeChildRow returns the row of a word behind r's name, which it makes where
 // there is none.
-func (r *row) placeChild(word string) *row {
+func (r *row) placeChildRow(word string) *row {
 	c := &row{name: r.name + " " + word, parent: r}
 	c.inheritTraits()
 	switch {
@@ -208,12 +223,12 @@ func (r *row) placeChild(word string) *row {
 		r.globs = append(r.globs, c)
 		return c
 	case r.children[word] == nil:
-		putInto(&r.children, word, c)
+		putIntoMap(&r.children, word, c)
 	}
 	return r.children[word]
 }
 
-func putInto[V any](m *map[string]V, key string, v V) {
+func putIntoMap[V any](m *map[string]V, key string, v V) {
 	if *m == nil {
 		*m = map[string]V{}
 	}

@@ -68,10 +68,11 @@ type Part struct {
 	End int
 	// Access is what happens to a File.
 	Access Access
-	// Tree is set where all below a File is meant, Names where only names and
-	// metadata are read, Sent where its content goes to another machine,
-	// Client where the program logs in with it and shows it to no one.
-	Tree, Names, Sent, Client bool
+	// Extent is how much of a File is meant.
+	Extent
+	// Sent is set where the content of a File goes to another machine, Client
+	// where the program logs in with it and shows it to no one.
+	Sent, Client bool
 	// Boxed is set where a Command or Line runs in a container or a pod, whose
 	// files are not this machine's.
 	Boxed bool
@@ -85,6 +86,13 @@ type Part struct {
 	Lang string
 	// Option is the option that it is the value of, empty for an operand.
 	Option string
+}
+
+// Extent says how much of a file or a folder is meant.
+type Extent struct {
+	// Tree is set where all below it is meant, Names where only names and
+	// metadata are read.
+	Tree, Names bool
 }
 
 // Input is what a program does with its standard input.
@@ -146,7 +154,16 @@ type Use struct {
 	Reads bool
 	// Rehearsal is set where it only shows what it would do, or how it is used.
 	Rehearsal bool
-	// Environment is set where it prints the environment or other secrets.
+	// Output is what it prints.
+	Output
+	// Unread are the options that the row doesn't name and that stand before
+	// code or a command, or may change what the operands are.
+	Unread []string
+}
+
+// Output says what a program prints.
+type Output struct {
+	// Environment is set where the program prints the environment or other secrets.
 	Environment bool
 	// Token is set where what it prints is a credential, TokenHosts are the
 	// hosts that this one is for, with those below them.
@@ -157,7 +174,4 @@ type Use struct {
 	// Dumps is set where it gives out somebody's data as a whole: a database,
 	// a repository, an image.
 	Dumps bool
-	// Unread are the options that the row doesn't name and that stand before
-	// code or a command, or may change what the operands are.
-	Unread []string
 }

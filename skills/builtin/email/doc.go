@@ -7,6 +7,8 @@
 //	    maildir: ./mail
 //	    smtp: {addr: "mail.example:587", from: "me@example.com", username: me, password: "${SMTP_PASSWORD}", tls: starttls}
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // The Maildir is the usual one: cur, new and tmp for the inbox, other folders
 // beside them as .Name (.Drafts and .Sent are made when needed). All access goes
 // through os.Root. Reading a message changes no flag. Messages are named to

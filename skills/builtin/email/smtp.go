@@ -15,9 +15,9 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 
+	"github.com/vedette-dev/vedette/internal/scrub"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
-	"github.com/vedette-dev/vedette/skills/internal/scrub"
 )
 
 // server is where mail is handed in.

@@ -2,6 +2,8 @@
 // files.read, files.search, files.write, files.update and files.archive, run by
 // `run: {builtin: {root: "./workspace"}}`.
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // Every access goes through os.Root, so no name and no symbolic link leads out
 // of the folder, whatever changes between a look and the use. Devices, FIFOs,
 // sockets and folders are no files here; a link is never written through.

@@ -139,11 +139,24 @@ func decodeScalar(raw json.RawMessage, at string, v reflect.Value) error {
 	case errors.As(err, &say):
 		return &skills.PathError{Path: at, Msg: say.Hint()}
 	}
-	what := map[reflect.Kind]string{reflect.String: "a text", reflect.Bool: "true or false"}[v.Kind()]
-	if what == "" {
-		what = "a whole number"
+	return &skills.PathError{Path: at, Msg: "must be " + describeWanted(raw, v.Kind())}
+}
+
+// describeWanted says what is wanted in place of raw. Where its form shows which mistake
+// about units was made, the words tell how it is written; they quote nothing.
+func describeWanted(raw json.RawMessage, kind reflect.Kind) string {
+	isNumber := len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
+	switch {
+	case kind == reflect.String && isNumber:
+		return `a text: put a number in quotes ("30"), and write a time with its unit (30s)`
+	case kind == reflect.String:
+		return "a text"
+	case kind == reflect.Bool:
+		return "true or false"
+	case len(raw) > 1 && raw[0] == '"' && raw[1] >= '0' && raw[1] <= '9':
+		return "a whole number without quotes or a unit: 1 GiB is 1073741824"
 	}
-	return &skills.PathError{Path: at, Msg: "must be " + what}
+	return "a whole number"
 }
 
 // maxListed is how many known words an error lists.

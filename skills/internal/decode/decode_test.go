@@ -32,6 +32,23 @@ func TestOptionsReportsEveryMistake(t *testing.T) {
 	require.NotContains(t, err.Error(), "canary")
 }
 
+// An operator who writes a unit where none is read, or none where one is, learns the form.
+func TestUnitsAreTold(t *testing.T) {
+	var v sample
+	for given, want := range map[string]string{
+		`{"limit":"1G"}`:   "x.limit: must be a whole number without quotes or a unit: 1 GiB is 1073741824",
+		`{"limit":"512"}`:  "x.limit: must be a whole number without quotes or a unit: 1 GiB is 1073741824",
+		`{"limit":"many"}`: "x.limit: must be a whole number",
+		`{"limit":1.5}`:    "x.limit: must be a whole number",
+		`{"url":30}`:       `x.url: must be a text: put a number in quotes ("30"), and write a time with its unit (30s)`,
+		`{"url":-1}`:       `x.url: must be a text: put a number in quotes ("30"), and write a time with its unit (30s)`,
+		`{"url":true}`:     "x.url: must be a text",
+		`{"on":1}`:         "x.on: must be true or false",
+	} {
+		require.EqualError(t, Options(json.RawMessage(given), "x", &v), want, given)
+	}
+}
+
 // An unknown word is answered with the one that was meant, or with all of a few.
 func TestUnknownTellsTheWords(t *testing.T) {
 	require.EqualError(t, Unknown("x", "colour", "gren", []string{"green", "red"}), `x: unknown colour "gren"; did you mean "green"?`)

@@ -29,9 +29,9 @@ func BenchmarkLayers(b *testing.B) {
 	under := func(w way) func() {
 		p := &program{config: config{Argv: []string{path}, Stdin: "none", OutputLimit: defaultOutput, Dir: "/"}, path: path}
 		return func() {
-			r, err := p.start(b.Context(), w, p.Argv, environment{}, skills.Order{})
+			r, err := p.startInWay(b.Context(), w, p.Argv, environment{}, skills.Order{})
 			require.NoError(b, err)
-			require.NoError(b, p.outcome(b.Context(), r, r.awaitEnd()))
+			require.NoError(b, r.explainEnd(b.Context(), r.awaitEnd()))
 		}
 	}
 	for _, row := range []struct {

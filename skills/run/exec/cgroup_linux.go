@@ -17,31 +17,31 @@ import (
 	"github.com/vedette-dev/vedette/skills/run/exec/isolate"
 )
 
-// groupPrefix begins the name of each cgroup that a run gets.
-const groupPrefix = "vedette-exec-"
+// cgroupPrefix begins the name of each cgroup that a run gets.
+const cgroupPrefix = "vedette-exec-"
 
-// group is the cgroup (v2) of one run. Its processes start in it.
-type group struct {
+// cgroup is the cgroup (v2) of one run. Its processes start in it.
+type cgroup struct {
 	path   string
 	folder *os.File
 	pids   bool // it bounds the number of processes
 }
 
-// holdsProcesses reports whether the group bounds the number of processes.
-func (g *group) holdsProcesses() bool { return g != nil && g.pids }
+// boundsProcesses reports whether the group bounds the number of processes.
+func (g *cgroup) boundsProcesses() bool { return g != nil && g.pids }
 
-// newGroup makes a cgroup where rlimits can't give what is wanted: a limit on the
-// memory of all processes together, and one on the number of root's processes, which
-// every grade but none has. Without memory it does what it can; a limit on memory that
-// can't be had fails.
-func (l limits) newGroup(w way) (*group, error) {
+// newCgroup makes a cgroup where rlimits can't give what is wanted. That is a limit on the
+// memory of all processes together, and one on the number of root's processes, which every
+// grade but none has. Without memory it does what it can; a limit on memory that can't be had
+// fails.
+func (l limits) newCgroup(w way) (*cgroup, error) {
 	if !w.landlock || l.Memory == 0 && os.Geteuid() != 0 {
 		return nil, nil
 	}
 	err := error(unix.ENOENT)
-	for _, parent := range groupParents() {
-		var g *group
-		if g, err = l.newGroupIn(parent); err == nil {
+	for _, parent := range cgroupParents() {
+		var g *cgroup
+		if g, err = l.newCgroupIn(parent); err == nil {
 			return g, nil
 		}
 	}
@@ -54,13 +54,13 @@ func (l limits) newGroup(w way) (*group, error) {
 	return nil, explainFailure(failed)
 }
 
-// newGroupIn makes a cgroup in a parent and sets its limits.
-func (l limits) newGroupIn(parent string) (*group, error) {
-	path, err := os.MkdirTemp(parent, groupPrefix+strconv.Itoa(os.Getpid())+"-")
+// newCgroupIn makes a cgroup in a parent and sets its limits.
+func (l limits) newCgroupIn(parent string) (*cgroup, error) {
+	path, err := os.MkdirTemp(parent, cgroupPrefix+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
 		return nil, err
 	}
-	g := &group{path: path}
+	g := &cgroup{path: path}
 	// A parent that has the controllers already refuses this at times.
 	_ = writeControl(parent, "cgroup.subtree_control", "+memory +pids")
 	if l.Memory > 0 {
@@ -96,7 +96,7 @@ func writeControl(dir, name, value string) error {
 }
 
 // remove kills what is left in the group and removes it.
-func (g *group) remove() {
+func (g *cgroup) remove() {
 	if g == nil {
 		return
 	}
@@ -114,7 +114,7 @@ const emptyWithin = 2000
 
 // awaitEmpty returns when no process is in the group. The kernel tells changes of
 // cgroup.events by POLLPRI.
-func (g *group) awaitEmpty() {
+func (g *cgroup) awaitEmpty() {
 	f, err := os.Open(filepath.Join(g.path, "cgroup.events"))
 	if err != nil {
 		return
@@ -131,11 +131,11 @@ func (g *group) awaitEmpty() {
 	}
 }
 
-// groupParents are the cgroups below which this process may be able to make
-// others: its parent first, since one that holds processes can't share out memory.
-// Groups that a killed Vedette left behind are removed once.
-var groupParents = sync.OnceValue(func() []string {
-	mount, own := ownCgroup()
+// cgroupParents are the cgroups below which this process may be able to make others. Its
+// parent comes first, since one that holds processes can't share out memory. Groups that a
+// killed Vedette left behind are removed once.
+var cgroupParents = sync.OnceValue(func() []string {
+	mount, own := findOwnCgroup()
 	if mount == "" {
 		return nil
 	}
@@ -147,8 +147,8 @@ var groupParents = sync.OnceValue(func() []string {
 	return dirs
 })
 
-// ownCgroup returns where cgroup v2 is mounted, and this process's path in it.
-func ownCgroup() (mount, own string) {
+// findOwnCgroup returns where cgroup v2 is mounted, and this process's path in it.
+func findOwnCgroup() (mount, own string) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return "", ""
@@ -173,14 +173,14 @@ func ownCgroup() (mount, own string) {
 
 // removeAbandoned removes the groups of processes that are gone.
 func removeAbandoned(parent string) {
-	left, err := filepath.Glob(filepath.Join(parent, groupPrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(parent, cgroupPrefix+"*"))
 	if err != nil {
 		return
 	}
 	for _, path := range left {
 		var pid int
-		if _, err := fmt.Sscanf(filepath.Base(path), groupPrefix+"%d-", &pid); err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
-			(&group{path: path}).remove()
+		if _, err := fmt.Sscanf(filepath.Base(path), cgroupPrefix+"%d-", &pid); err == nil && errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			(&cgroup{path: path}).remove()
 		}
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	osexec "os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -100,12 +98,12 @@ func CommitSpec() skills.Spec {
 
 // proposeCommit returns the call that commits the changes.
 func (w *writing) proposeCommit(c *snapshot.Changes) (*skills.Follow, error) {
-	limit := snapshot.MaxDeleted{Files: w.p.MaxDeleted.Files, Percent: w.p.MaxDeleted.Percent}
+	limit := snapshot.MaxDeleted{Files: w.program.MaxDeleted.Files, Percent: w.program.MaxDeleted.Percent}
 	found, err := w.layer.Findings(w.caller, c, limit)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := listPaths(w.caller, w.layer, c)
+	paths, err := listFollowPaths(w.caller, w.layer, c)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +111,7 @@ func (w *writing) proposeCommit(c *snapshot.Changes) (*skills.Follow, error) {
 	args := commitArgs{Call: w.order.CallID, Layer: w.layer.ID(), Digest: c.Digest, Roots: c.Roots, Bytes: c.Bytes, Reasons: []string{}}
 	text := true
 	for _, one := range c.List {
-		args.count(one)
+		args.countChange(one)
 		text = text && utf8.ValidString(one.Path) && utf8.ValidString(one.Target)
 	}
 	for _, r := range []struct {
@@ -128,14 +126,14 @@ func (w *writing) proposeCommit(c *snapshot.Changes) (*skills.Follow, error) {
 		}
 	}
 	args.Later, args.Left, args.Overwritten = len(found.RunsLater), len(found.Refused), len(found.Overwritten)
-	args.Paths = listShown(w.layer, c, found)
+	args.Paths = listShownPaths(w.layer, c, found)
 	args.More = len(c.List) - len(args.Paths)
 	f.Reasons = args.Reasons
 	f.Args, err = json.Marshal(args)
 	return f, err
 }
 
-func (a *commitArgs) count(c snapshot.Change) {
+func (a *commitArgs) countChange(c snapshot.Change) {
 	a.Lost += c.Lost
 	switch c.Kind {
 	case snapshot.Created:
@@ -147,21 +145,22 @@ func (a *commitArgs) count(c snapshot.Change) {
 	}
 }
 
-// pathOf is where a change is.
-func pathOf(c *snapshot.Changes, one snapshot.Change) string {
+// pathOfChange returns where a change is.
+func pathOfChange(c *snapshot.Changes, one snapshot.Change) string {
 	if one.Path == "." {
 		return c.Roots[one.Root]
 	}
 	return c.Roots[one.Root] + "/" + one.Path
 }
 
-// firstShown is how many changes of each sort come first on the list, before the rest of
-// any: many of one sort don't hide those of another.
+// firstShown is how many changes of each sort come first on the list. Many of one sort then
+// don't hide those of another.
 const firstShown = 5
 
-// listShown returns what a person sees first: what runs later, what is lost, what is
-// refused or stripped, then the rest. Among equals the order of the list stays.
-func listShown(l *snapshot.Layer, c *snapshot.Changes, found snapshot.Findings) []shownPath {
+// listShownPaths returns the changes in the order in which a person sees them. First comes
+// what runs later, then what is lost, what is refused or stripped, and the rest. Among equals
+// the order of the list stays.
+func listShownPaths(l *snapshot.Layer, c *snapshot.Changes, found snapshot.Findings) []shownPath {
 	notes := map[snapshot.Change]string{}
 	for _, one := range found.Overwritten {
 		notes[one] = noteOverwritten
@@ -178,7 +177,7 @@ func listShown(l *snapshot.Layer, c *snapshot.Changes, found snapshot.Findings) 
 	seen := map[int]int{}
 	rank := map[snapshot.Change]int{}
 	for _, one := range c.List {
-		sort := sortOf(one, notes[one])
+		sort := sortOfChange(one, notes[one])
 		if seen[sort]++; seen[sort] > firstShown {
 			sort += otherChange
 		}
@@ -188,10 +187,10 @@ func listShown(l *snapshot.Layer, c *snapshot.Changes, found snapshot.Findings) 
 	slices.SortStableFunc(list, func(a, b snapshot.Change) int { return cmp.Compare(rank[a], rank[b]) })
 	out := make([]shownPath, 0, min(len(list), maxShown))
 	for _, one := range list[:min(len(list), maxShown)] {
-		s := shownPath{Path: showText(pathOf(c, one)), Kind: string(one.Kind), Type: string(one.Type), Bytes: one.Size, SHA256: one.SHA256,
-			Lost: one.Lost, Note: notes[one], Mode: newMode(one), Attrs: cutText(l.DescribeAttrs(one))}
+		s := shownPath{Path: showPathSafely(pathOfChange(c, one)), Kind: string(one.Kind), Type: string(one.Type), Bytes: one.Size,
+			SHA256: one.SHA256, Lost: one.Lost, Note: notes[one], Mode: describeMode(one), Attrs: shortenText(l.DescribeAttrs(one))}
 		if one.Target != "" {
-			s.Target = showText(one.Target)
+			s.Target = showPathSafely(one.Target)
 		}
 		out = append(out, s)
 	}
@@ -206,8 +205,8 @@ const (
 	otherChange
 )
 
-// sortOf tells the sort of a change by its note.
-func sortOf(one snapshot.Change, note string) int {
+// sortOfChange tells the sort of a change by its note.
+func sortOfChange(one snapshot.Change, note string) int {
 	switch {
 	case note == ReasonRunsLater:
 		return laterChange
@@ -219,9 +218,9 @@ func sortOf(one snapshot.Change, note string) int {
 	return otherChange
 }
 
-// newMode is the permissions that a change gives, in octal; empty where they are as they were,
-// or those of any new file or folder.
-func newMode(one snapshot.Change) string {
+// describeMode returns the permissions that a change gives, in octal. It is empty where they
+// are as they were, or those of any new file or folder.
+func describeMode(one snapshot.Change) string {
 	plain := one.Mode == 0o644 && one.Type == snapshot.File || one.Mode == 0o755 && one.Type == snapshot.Folder
 	switch {
 	case one.Type != snapshot.File && one.Type != snapshot.Folder:
@@ -235,16 +234,16 @@ func newMode(one snapshot.Change) string {
 // longText is how many bytes of a path or target are shown.
 const longText = 400
 
-// showText shows a path without letting it pass for another or hide its end.
-func showText(path string) string {
-	return cutShown(snapshot.Change{Path: path}.Show(), path)
+// showPathSafely shows a path without letting it pass for another or hide its end.
+func showPathSafely(path string) string {
+	return shortenShown(snapshot.Change{Path: path}.Show(), path)
 }
 
-// cutText shortens a text that is shown as it is.
-func cutText(text string) string { return cutShown(text, text) }
+// shortenText shortens a text that is shown as it is.
+func shortenText(text string) string { return shortenShown(text, text) }
 
-// cutShown shortens what is shown of a text, and names the text's size and hash.
-func cutShown(shown, text string) string {
+// shortenShown shortens what is shown of a text, and names the text's size and hash.
+func shortenShown(shown, text string) string {
 	if len(shown) <= longText {
 		return shown
 	}
@@ -308,39 +307,9 @@ func explainCommit(err error) error {
 	if errors.As(err, &conflict) {
 		var names []string
 		for _, c := range conflict.Conflicts[:min(len(conflict.Conflicts), maxShown)] {
-			names = append(names, showText(c.Path)+" ("+string(c.Reason)+")")
+			names = append(names, showPathSafely(c.Path)+" ("+string(c.Reason)+")")
 		}
 		err = fmt.Errorf("%w: %s", err, strings.Join(names, ", "))
 	}
 	return fmt.Errorf("%w: %w", skills.ErrNoEffect, err)
-}
-
-// ProbeSnapshot tries on this system all that write_mode snapshot needs, over a write root
-// and with the layer in the state folder. Nothing of it stays. It returns why it can't be had. The program that calls it must call
-// MaybeChild first.
-func ProbeSnapshot(ctx context.Context, state, folder string) error {
-	if !childReady() {
-		return errors.New("exec.MaybeChild was not called first in main")
-	}
-	path, err := osexec.LookPath("touch")
-	if err != nil {
-		return fmt.Errorf("there is no program to try it with: %w", err)
-	}
-	folder = filepath.Clean(folder)
-	p := &program{state: state, path: path, config: config{Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationFull, Dir: "/",
-		Argv: []string{path, folder + "/probe"}, Write: []string{folder}, WriteMode: WriteSnapshot}}
-	w, err := p.prepareRun(ctx, skills.Order{})
-	if err != nil {
-		return err
-	}
-	r, err := p.launch(w.ctx, p.Argv, environment{list: []string{}, layer: w.layer}, skills.Order{})
-	if err != nil {
-		_, err = w.finish(nil, err)
-		return err
-	}
-	follow, err := w.finish(r, p.outcome(w.ctx, r, r.awaitEnd()))
-	if err == nil && follow == nil {
-		err = errors.New("the program's file isn't in the layer")
-	}
-	return errors.Join(err, w.layer.Discard())
 }

@@ -1,5 +1,7 @@
 // Package exec runs a skill as a program: `run: {exec: {argv: [...]}}`.
 //
+// The package isn't stable: docs/api.md lists those that are.
+//
 // The program is started from a list of arguments, never through a shell. It
 // gets an environment of the listed variables alone, no standard input unless
 // configured, a process group of its own, limits on what it may print, and as
@@ -117,4 +119,7 @@
 // list a variable that holds a credential unless the program needs it. Don't
 // put a folder that holds Vedette's configuration, keys or database in read or write:
 // New refuses what Options.Guarded lists.
+//
+// The package isn't stable but for MaybeChild: programs reach the rest through
+// orchestrator/assembly.
 package exec

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/run/exec/egress"
@@ -16,46 +15,30 @@ import (
 // that the list fits in skills.MaxEgress.
 const maxEgressRecords = 300
 
-// checkEgress reads the list of hosts. Only the full grade has a network of its own
-// in which a list can hold.
-func (p *program) checkEgress(at string, allowHosts []string) error {
-	if len(p.Egress) == 0 {
-		return nil
+// parseEgress reads the list of hosts; nil where there is none. Only the full grade has a
+// network of its own in which a list can hold.
+func (c *config) parseEgress(at string, allowHosts []string) (*egress.Policy, error) {
+	if len(c.Egress) == 0 {
+		return nil, nil
 	}
 	var errs []error
-	if p.Network {
+	if c.Network {
 		errs = append(errs, &skills.PathError{Path: at,
 			Msg: "is beside network: true, which lets the program reach any host; leave one of them out"})
 	}
-	if !slices.Contains([]string{IsolationAuto, IsolationFull, IsolationNamespaces}, p.Isolation) {
-		errs = append(errs, &skills.PathError{Path: at, Msg: fmt.Sprintf("needs isolation full or auto, and isolation is %s", p.Isolation)})
+	if !slices.Contains([]string{IsolationAuto, IsolationFull, IsolationNamespaces}, c.Isolation) {
+		errs = append(errs, &skills.PathError{Path: at, Msg: fmt.Sprintf("needs isolation full or auto, and isolation is %s", c.Isolation)})
 	}
-	var err error
-	p.policy, err = egress.Parse(at, p.Egress, allowHosts)
-	return errors.Join(append(errs, err)...)
+	policy, err := egress.Parse(at, c.Egress, allowHosts)
+	return policy, errors.Join(append(errs, err)...)
 }
 
-// checkProxied refuses variables that the list of hosts sets.
-func (p *program) checkProxied(c *envCheck, at string) {
+// serveListeners serves the listeners of the program until stop is called or ctx ends. When
+// stop returns, nothing of it runs, and r.egress is known.
+func (r *running) serveListeners(ctx context.Context) error {
+	p := r.program
 	if p.policy == nil {
-		return
-	}
-	for _, e := range p.policy.Environ() {
-		name, _, _ := strings.Cut(e, "=")
-		if i := slices.Index(p.Env, name); i >= 0 {
-			c.fail(fmt.Sprintf("%s.env[%d]", at, i), "is set by egress; leave it out")
-		}
-		if _, set := p.SetEnv[name]; set {
-			c.fail(at+".set_env."+name, "is set by egress; leave it out")
-		}
-	}
-}
-
-// serveListeners takes over r's listeners: it serves them until r.stop is called or
-// ctx ends. r.stop returns when nothing of it runs, and r.egress is known then.
-func (p *program) serveListeners(ctx context.Context, r *running) error {
-	if p.policy == nil {
-		closeAll(r.listeners)
+		closeListeners(r.listeners)
 		return nil
 	}
 	b := &connections{list: []egress.Connection{}}
@@ -65,7 +48,7 @@ func (p *program) serveListeners(ctx context.Context, r *running) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBegun, err)
 	}
-	r.stop = func() { r.egress = b.report(server.Stop()) }
+	r.stop = func() { r.egress = b.reportTotals(server.Stop()) }
 	return nil
 }
 
@@ -75,7 +58,7 @@ type connections struct{ list []egress.Connection }
 // Record keeps a connection.
 func (c *connections) Record(one egress.Connection) { c.list = append(c.list, one) }
 
-func (c *connections) report(t egress.Totals) *skills.Egress {
+func (c *connections) reportTotals(t egress.Totals) *skills.Egress {
 	out := &skills.Egress{Connections: t.Connections, Refused: t.Refused, BytesOut: t.Out, BytesIn: t.In, Unrecorded: t.Unrecorded}
 	if raw, err := json.Marshal(c.list); err == nil {
 		out.Details = raw

@@ -144,11 +144,11 @@ func BenchmarkEgress(b *testing.B) {
 		p := &program{config: config{Argv: []string{path}, Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationFull,
 			Dir: "/"}, path: path}
 		p.Egress = list
-		require.NoError(b, p.checkEgress("egress", nil))
+		require.NoError(b, p.readEgress("egress", nil))
 		return func() {
-			r, err := p.start(b.Context(), wayFull, p.Argv, environment{}, skills.Order{})
+			r, err := p.startInWay(b.Context(), wayFull, p.Argv, environment{}, skills.Order{})
 			require.NoError(b, err)
-			require.NoError(b, p.outcome(b.Context(), r, r.awaitEnd()))
+			require.NoError(b, r.explainEnd(b.Context(), r.awaitEnd()))
 		}
 	}
 	rows := []func(){start(), start("example.com:443"), start("a.test:1", "a.test:2", "a.test:3", "a.test:4", "a.test:5",

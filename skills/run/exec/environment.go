@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vedette-dev/vedette/internal/scrub"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
-	"github.com/vedette-dev/vedette/skills/internal/scrub"
 	"github.com/vedette-dev/vedette/skills/run/exec/snapshot"
 )
 
@@ -27,8 +27,8 @@ type callerEnv struct {
 // variable is one of them: its option, its name, its value.
 type variable struct{ option, name, value string }
 
-// variables are those that are named, with the values of c.
-func (e callerEnv) variables(c skills.Caller) []variable {
+// listVariables returns the variables that are named, with the values of c.
+func (e callerEnv) listVariables(c skills.Caller) []variable {
 	all := []variable{{"user", e.User, c.User}, {"conversation", e.Conversation, c.Conversation},
 		{"call", e.Call, c.CallID}, {"idempotency_key", e.IdempotencyKey, c.IdempotencyKey}}
 	return slices.DeleteFunc(all, func(v variable) bool { return v.name == "" })
@@ -41,39 +41,41 @@ type environment struct {
 	layer *snapshot.Layer // what the program writes to; nil: its write roots themselves
 }
 
-func (p *program) checkEnv(at string, s *skills.Skill) error {
-	var c envCheck
+// checkEnv returns the mistakes in the variables that a program gets.
+func checkEnv(at string, p *program, s *skills.Skill) error {
+	c := &envCheck{program: p}
 	for i, name := range p.Env {
 		c.checkName(fmt.Sprintf("%s.env[%d]", at, i), name)
 		if _, twice := p.SetEnv[name]; twice {
-			c.fail(fmt.Sprintf("%s.env[%d]", at, i), "is in set_env too; keep one of them")
+			c.addFault(fmt.Sprintf("%s.env[%d]", at, i), "is in set_env too; keep one of them")
 		}
 	}
 	for name, v := range p.SetEnv {
-		if !validEnvName(name) || strings.ContainsRune(v, 0) {
-			c.fail(at+".set_env."+name, "is no variable's name, or its value holds a NUL")
+		if !isValidEnvName(name) || strings.ContainsRune(v, 0) {
+			c.addFault(at+".set_env."+name, "is no variable's name, or its value holds a NUL")
 		}
 	}
-	p.checkProxied(&c, at)
+	c.checkProxied(at)
 	taken := slices.Clone(p.Env)
 	for name := range p.SetEnv {
 		taken = append(taken, name)
 	}
-	for _, v := range p.CallerEnv.variables(skills.Caller{}) {
-		taken = c.checkOwn(at+".caller_env."+v.option, v.name, taken)
+	for _, v := range p.CallerEnv.listVariables(skills.Caller{}) {
+		taken = c.checkOwnName(at+".caller_env."+v.option, v.name, taken)
 	}
-	p.checkCredentials(&c, at+".credentials", s, taken)
+	c.checkCredentials(at+".credentials", s, taken)
 	return errors.Join(c.errs...)
 }
 
-// checkCredentials refuses a credential that isn't known, a variable for one that
-// is taken, and all of them in a skill that takes a command line.
-func (p *program) checkCredentials(c *envCheck, at string, s *skills.Skill, taken []string) {
+// checkCredentials refuses a credential that isn't known and a variable that is taken. In a
+// skill that takes a command line it refuses all of them.
+func (c *envCheck) checkCredentials(at string, s *skills.Skill, taken []string) {
+	p := c.program
 	if len(p.Credentials) == 0 {
 		return
 	}
 	if s.TakesShell() {
-		c.fail(at, "the skill takes a command line (x-shell), which could send a credential anywhere; make them two skills")
+		c.addFault(at, "the skill takes a command line (x-shell), which could send a credential anywhere; make them two skills")
 		return
 	}
 	var known []string
@@ -81,7 +83,7 @@ func (p *program) checkCredentials(c *envCheck, at string, s *skills.Skill, take
 		known = p.credentials.Names()
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Credentials)) {
-		taken = c.checkOwn(at+"."+name, name, taken)
+		taken = c.checkOwnName(at+"."+name, name, taken)
 		if !slices.Contains(known, p.Credentials[name]) {
 			c.errs = append(c.errs, decode.Unknown(at+"."+name, "credential", p.Credentials[name], known))
 		}
@@ -89,40 +91,60 @@ func (p *program) checkCredentials(c *envCheck, at string, s *skills.Skill, take
 }
 
 // envCheck collects the mistakes in names of variables.
-type envCheck struct{ errs []error }
+type envCheck struct {
+	program *program
+	errs    []error
+}
 
-func (c *envCheck) fail(path, msg string) {
+// checkProxied refuses variables that the list of hosts sets.
+func (c *envCheck) checkProxied(at string) {
+	p := c.program
+	if p.policy == nil {
+		return
+	}
+	for _, e := range p.policy.Environ() {
+		name, _, _ := strings.Cut(e, "=")
+		if i := slices.Index(p.Env, name); i >= 0 {
+			c.addFault(fmt.Sprintf("%s.env[%d]", at, i), "is set by egress; leave it out")
+		}
+		if _, set := p.SetEnv[name]; set {
+			c.addFault(at+".set_env."+name, "is set by egress; leave it out")
+		}
+	}
+}
+
+func (c *envCheck) addFault(path, msg string) {
 	c.errs = append(c.errs, &skills.PathError{Path: path, Msg: msg})
 }
 
 func (c *envCheck) checkName(path, name string) {
-	if !validEnvName(name) {
-		c.fail(path, "must be the name of a variable; a value goes under set_env")
+	if !isValidEnvName(name) {
+		c.addFault(path, "must be the name of a variable; a value goes under set_env")
 	}
 }
 
-// checkOwn checks the name of a variable whose value Vedette sets for each call,
-// and returns the names that are taken then.
-func (c *envCheck) checkOwn(path, name string, taken []string) []string {
+// checkOwnName checks the name of a variable that Vedette sets for each call. It returns the
+// names that are taken then.
+func (c *envCheck) checkOwnName(path, name string, taken []string) []string {
 	switch {
-	case !plainEnvName(name):
-		c.fail(path, "must be the name of a variable: capital letters, digits and _, such as VEDETTE_USER")
-	case steers(name):
-		c.fail(path, "is a variable that steers programs or their loader; choose another, such as VEDETTE_USER")
+	case !isPlainEnvName(name):
+		c.addFault(path, "must be the name of a variable: capital letters, digits and _, such as VEDETTE_USER")
+	case steersPrograms(name):
+		c.addFault(path, "is a variable that steers programs or their loader; choose another, such as VEDETTE_USER")
 	case slices.Contains(taken, name):
-		c.fail(path, "is the name of another variable of this skill; choose another")
+		c.addFault(path, "is the name of another variable of this skill; choose another")
 	}
 	return append(taken, name)
 }
 
-func validEnvName(n string) bool { return n != "" && !strings.ContainsAny(n, "=\x00") }
+func isValidEnvName(n string) bool { return n != "" && !strings.ContainsAny(n, "=\x00") }
 
-func plainEnvName(n string) bool {
+func isPlainEnvName(n string) bool {
 	return n != "" && (n[0] < '0' || n[0] > '9') && strings.Trim(n, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// steering are variables whose value decides what a program does or loads: a
-// user's id, which is a stranger's text, doesn't belong in one.
+// steering are variables whose value decides what a program does or loads. A user's id, which
+// is a stranger's text, doesn't belong in one.
 var steering = []string{
 	"PATH", "IFS", "ENV", "HOME", "SHELL", "EDITOR", "VISUAL", "PAGER", "BROWSER", "CDPATH", "PS4", "PROMPT_COMMAND", "TMPDIR",
 	"SHELLOPTS", "BASHOPTS", "GLOBIGNORE", "ZDOTDIR", "FPATH", "INPUTRC", "VIMINIT", "EXINIT", "MANPAGER", "PWD", "TMP", "TEMP",
@@ -135,7 +157,7 @@ var steering = []string{
 	"LESSOPEN", "LESSCLOSE", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
 }
 
-func steers(name string) bool {
+func steersPrograms(name string) bool {
 	for _, prefix := range []string{"LD_", "DYLD_", "BASH_", "PYTHON", "PERL", "GIT_", "GCONV_", "MALLOC_", "GLIBC_", "SSL_"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
@@ -144,10 +166,10 @@ func steers(name string) bool {
 	return slices.Contains(steering, name)
 }
 
-// environ is what the program gets for one order: the listed variables that are
-// set, the fixed ones and those of the caller, sorted so that two runs of one
-// call look the same.
-func (p *program) environ(ctx context.Context, o skills.Order) (environment, error) {
+// newEnvironment returns what the program gets for one order. Its variables are the listed
+// ones that are set, the fixed ones and those of the caller. They are sorted, so that two runs
+// of one call look the same.
+func newEnvironment(ctx context.Context, p *program, o skills.Order) (environment, error) {
 	out := environment{list: []string{}}
 	var secrets []string
 	for _, name := range p.Env {
@@ -158,7 +180,7 @@ func (p *program) environ(ctx context.Context, o skills.Order) (environment, err
 	for name, v := range p.SetEnv {
 		out.list, secrets = append(out.list, name+"="+v), append(secrets, scrub.OfVariable(name, v)...)
 	}
-	for _, v := range p.CallerEnv.variables(o.Caller()) {
+	for _, v := range p.CallerEnv.listVariables(o.Caller()) {
 		if strings.ContainsRune(v.value, 0) {
 			return environment{}, decode.Refuse("the caller's %s holds a NUL, which no variable can hold", v.option)
 		}
@@ -175,16 +197,16 @@ func (p *program) environ(ctx context.Context, o skills.Order) (environment, err
 		out.list = append(out.list, p.policy.Environ()...)
 	}
 	slices.Sort(out.list)
-	out.clean = scrub.New(append(secrets, secretArguments(p.Argv)...)...)
+	out.clean = scrub.New(append(secrets, listSecretArguments(p.Argv)...)...)
 	return out, nil
 }
 
-// secretArguments are the fixed arguments that look like secrets. An argument
-// list is no place for one: other programs can read it.
-func secretArguments(argv []string) []string {
+// listSecretArguments returns the fixed arguments that look like secrets. An argument list is
+// no place for one: other programs can read it.
+func listSecretArguments(argv []string) []string {
 	var out []string
 	for i, a := range argv {
-		if _, place := placeholder(a); place || i == 0 {
+		if _, place := readPlaceholder(a); place || i == 0 {
 			continue
 		}
 		name, value, found := strings.Cut(a, "=")

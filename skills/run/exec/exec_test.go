@@ -309,12 +309,15 @@ func TestRefusesBadOptions(t *testing.T) {
 func TestBadOptionsHaveARemedy(t *testing.T) {
 	kit := runtest.New(t)
 	for want, o := range map[string]opts{
-		`unknown isolation "docker"; known are auto, full, landlock-strict, landlock, namespaces, none`: {"argv": []string{"true"}, "isolation": "docker"},
-		`argv: [sh, -c, 'eval "$1"', sh, "{{a}}"] where the argument is a command line (x-shell)`:       {"argv": []string{"sh", "-c", "{{a}}"}},
-		`a placeholder has two braces: {{a}}`:                                                           {"argv": []string{"echo", "{a}"}},
-		`make it, or correct the path`:                                                                  {"argv": []string{"true"}, "write": []string{"nope"}},
-		`set isolation to auto, or leave them out`:                                                      {"argv": []string{"true"}, "isolation": "none", "read": []string{"/usr"}},
-		`a host and a port without scheme and path, such as "pypi.org:443"`:                             {"argv": []string{"true"}, "egress": []string{"https://pypi.org"}},
+		`unknown isolation "docker"; known are auto, full, landlock-strict, landlock, namespaces, none`: {"argv": []string{"true"},
+			"isolation": "docker"},
+		`argv: [sh, -c, 'eval "$1"', sh, "{{a}}"] where the argument is a command line (x-shell)`: {"argv": []string{"sh", "-c", "{{a}}"}},
+		`a placeholder has two braces: {{a}}`:                                                     {"argv": []string{"echo", "{a}"}},
+		`make it, or correct the path`: {"argv": []string{"true"},
+			"write": []string{"nope"}},
+		`set isolation to auto, or leave them out`: {"argv": []string{"true"}, "isolation": "none",
+			"read": []string{"/usr"}},
+		`a host and a port without scheme and path, such as "pypi.org:443"`: {"argv": []string{"true"}, "egress": []string{"https://pypi.org"}},
 	} {
 		_, err := New(runtest.Compile(t, spec(o), nil), kit.Redeemer, Options{Dir: t.TempDir()})
 		require.ErrorContains(t, err, want)
@@ -329,7 +332,7 @@ func FuzzExpand(f *testing.F) {
 	f.Add("a\x00", "{{a}}")
 	f.Add("{{b}}", "")
 	f.Fuzz(func(t *testing.T, a, b string) {
-		out, err := expand([]string{"prog", "{{a}}", "lit", "{{list}}", "--", "{{b}}"}, map[string]any{"a": a, "b": b,
+		out, err := expandArgv([]string{"prog", "{{a}}", "lit", "{{list}}", "--", "{{b}}"}, map[string]any{"a": a, "b": b,
 			"list": []any{b, json.Number("7")}}, false)
 		if err != nil {
 			if !errors.Is(err, skills.ErrNoEffect) {

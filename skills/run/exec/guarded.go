@@ -20,14 +20,14 @@ type Guarded struct {
 }
 
 // checkGuarded refuses declared paths that hold what is Vedette's own, or lie in it.
-func (p *program) checkGuarded(at string, guarded []Guarded) error {
+func checkGuarded(at string, p *program, guarded []Guarded) error {
 	var errs []error
 	check := func(key string, paths []string, write bool) {
 		for i, path := range paths {
 			for _, g := range guarded {
-				fault := g.faultOf(p.real[path], write)
+				fault := g.faultOfPath(p.real[path], write)
 				if fault == "" {
-					fault = g.linkFaultOf(p.real[path], write)
+					fault = g.faultOfLinks(p.real[path], write)
 				}
 				if fault != "" {
 					errs = append(errs, &skills.PathError{Path: fmt.Sprintf("%s.%s[%d]", at, key, i), Msg: fault})
@@ -41,20 +41,20 @@ func (p *program) checkGuarded(at string, guarded []Guarded) error {
 	return errors.Join(errs...)
 }
 
-// faultOf says why a program may not have the folder or file that a declared path
+// faultOfPath says why a program may not have the folder or file that a declared path
 // leads to. A program that may replace a link on the way to what is guarded decides
 // what is used in its place.
-func (g Guarded) faultOf(real string, write bool) string {
+func (g Guarded) faultOfPath(real string, write bool) string {
 	own, err := filepath.Abs(g.Path)
 	if real == "" || g.Path == "" || err != nil || !write && !g.Secret {
 		return ""
 	}
 	const remedy = "; give the program a folder of its own"
 	at := realPathOf(own)
-	if isBelow(real, at) || write && isLinkedFrom(real, own) {
+	if isBelowFolder(real, at) || write && isLinkedFrom(real, own) {
 		return "contains " + g.What + " (" + g.Path + ")" + remedy
 	}
-	if isBelow(at, real) {
+	if isBelowFolder(at, real) {
 		return "lies in " + g.What + " (" + g.Path + ")" + remedy
 	}
 	return ""
@@ -63,7 +63,7 @@ func (g Guarded) faultOf(real string, write bool) string {
 // isLinkedFrom reports whether a folder or link on the way to path lies in root.
 func isLinkedFrom(root, path string) bool {
 	for parent := filepath.Dir(path); parent != path; path, parent = parent, filepath.Dir(parent) {
-		if isBelow(root, filepath.Join(realPathOf(parent), filepath.Base(path))) {
+		if isBelowFolder(root, filepath.Join(realPathOf(parent), filepath.Base(path))) {
 			return true
 		}
 	}
@@ -81,8 +81,8 @@ func realPathOf(path string) string {
 	return path
 }
 
-// isBelow reports whether a clean path is dir or lies in it.
-func isBelow(dir, path string) bool {
+// isBelowFolder reports whether a clean path is dir or lies in it.
+func isBelowFolder(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

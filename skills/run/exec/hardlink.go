@@ -18,9 +18,9 @@ var (
 	errMany  = errors.New("there are too many files to look through")
 )
 
-// linkFaultOf says why a program may not have a declared path in which a file that is guarded
-// has another name. Files with one name, which nearly all are, cost one look each.
-func (g Guarded) linkFaultOf(real string, write bool) string {
+// faultOfLinks says why a program may not have a path that holds another name of a guarded
+// file. Files with one name, which nearly all are, cost one look each.
+func (g Guarded) faultOfLinks(real string, write bool) string {
 	own, err := filepath.Abs(g.Path)
 	if real == "" || g.Path == "" || err != nil || !write && !g.Secret {
 		return ""
@@ -29,7 +29,7 @@ func (g Guarded) linkFaultOf(real string, write bool) string {
 	if len(linked) == 0 {
 		return ""
 	}
-	switch err := walkFiles(real, maxDeclaredFiles, func(id fileID) error {
+	switch err := walkPlainFiles(real, maxDeclaredFiles, func(id fileID) error {
 		if linked[id] {
 			return errFound
 		}
@@ -46,7 +46,7 @@ func (g Guarded) linkFaultOf(real string, write bool) string {
 // listLinked returns the files at or below a path that have several names.
 func listLinked(path string) map[fileID]bool {
 	out := map[fileID]bool{}
-	_ = walkFiles(path, maxGuardedFiles, func(id fileID) error {
+	_ = walkPlainFiles(path, maxGuardedFiles, func(id fileID) error {
 		if id.links > 1 {
 			out[id] = true
 		}
@@ -55,9 +55,9 @@ func listLinked(path string) map[fileID]bool {
 	return out
 }
 
-// walkFiles hands on the plain files at or below a path. What can't be looked at is left
+// walkPlainFiles hands on the plain files at or below a path. What can't be looked at is left
 // out: the program can't have it either. The error is look's, or errMany.
-func walkFiles(path string, limit int, look func(fileID) error) error {
+func walkPlainFiles(path string, limit int, look func(fileID) error) error {
 	n := 0
 	return filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -73,7 +73,7 @@ func walkFiles(path string, limit int, look func(fileID) error) error {
 		if err != nil {
 			return nil //nolint:nilerr // it is gone
 		}
-		if id, known := idOf(info); known {
+		if id, known := identifyFile(info); known {
 			return look(id)
 		}
 		return nil

@@ -7,4 +7,4 @@ import "io/fs"
 // fileID names a file whatever its names are.
 type fileID struct{ dev, ino, links uint64 }
 
-func idOf(fs.FileInfo) (fileID, bool) { return fileID{}, false }
+func identifyFile(fs.FileInfo) (fileID, bool) { return fileID{}, false }

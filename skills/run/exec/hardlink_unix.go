@@ -10,7 +10,7 @@ import (
 // fileID names a file whatever its names are.
 type fileID struct{ dev, ino, links uint64 }
 
-func idOf(info fs.FileInfo) (fileID, bool) {
+func identifyFile(info fs.FileInfo) (fileID, bool) {
 	st, known := info.Sys().(*syscall.Stat_t)
 	if !known {
 		return fileID{}, false

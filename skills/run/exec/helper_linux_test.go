@@ -226,10 +226,10 @@ func runBare(sp skills.Spec) (skills.Result, error) {
 		c.Isolation = IsolationAuto
 	}
 	p := &program{config: c, readsOnly: sp.Effect == skills.Read}
-	if err := p.resolve("run.exec", os.TempDir()); err != nil {
+	if err := p.resolvePaths("run.exec", os.TempDir()); err != nil {
 		panic(err)
 	}
-	return p.run(context.Background(), skills.Order{Args: `{"a":""}`})
+	return p.runOrder(context.Background(), skills.Order{Args: `{"a":""}`})
 }
 
 // takeAway makes this process a poorer place.
@@ -262,12 +262,12 @@ type denied struct {
 func denyCalls(list ...denied) error {
 	f := &filter{}
 	f.code = append(f.code, loadWord(offsetNumber))
-	f.addAll([]uint32{unix.SYS_CLONE3}, answerENOSYS) // as containers do: its flags can't be read
+	f.answerCalls([]uint32{unix.SYS_CLONE3}, answerENOSYS) // as containers do: its flags can't be read
 	for _, d := range list {
 		if d.bits == 0 {
-			f.addAll([]uint32{d.nr}, answerEPERM)
+			f.answerCalls([]uint32{d.nr}, answerEPERM)
 		} else {
-			f.addMasked(d.nr, 0, d.bits)
+			f.refuseMasked(d.nr, 0, d.bits)
 		}
 	}
 	f.code = append(f.code, answerAllow)
@@ -299,7 +299,7 @@ func hostCommand(t *testing.T, o hostOrder) *osexec.Cmd {
 	cmd.Env = append(os.Environ(), roleVariable+"="+roleHost, raceVariable+"="+raceOptions())
 	if o.Lack == "proc" || o.Lack == "userns" {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
-		askSpaces(cmd, wayFull, isolate.Plan{})
+		askNamespaces(cmd, wayFull, isolate.Plan{})
 		cmd.SysProcAttr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SYS_RESOURCE, unix.CAP_DAC_OVERRIDE}
 	}
 	return cmd

@@ -20,12 +20,12 @@ import (
 	"github.com/vedette-dev/vedette/skills/run/exec/snapshot"
 )
 
-// mayHaveChild is set once, by MaybeChild. It is the one fact about the whole
-// process that New must know: a binary that lacks the call would run its own
-// main again in place of the program.
+// mayHaveChild is set once, by MaybeChild. It is the one fact about the whole process that New
+// must know. A binary that lacks the call would run its own main again in place of the
+// program.
 var mayHaveChild atomic.Bool
 
-func childReady() bool { return mayHaveChild.Load() }
+func isChildReady() bool { return mayHaveChild.Load() }
 
 // MaybeChild makes this process the isolated program where it was started as
 // one, and then doesn't return. Otherwise it returns at once. Call it first in
@@ -52,9 +52,9 @@ var (
 	wayLandlock = way{grade: GradeLandlock, landlock: true}
 )
 
-// ways lists what to try, the best first. A start costs a process, and what a
+// listWays lists what to try, the best first. A start costs a process, and what a
 // system lacks it lacks for every run, but asking is the one reliable probe.
-func (p *program) ways() ([]way, error) {
+func (p *program) listWays() ([]way, error) {
 	abi := isolate.LandlockABI()
 	switch {
 	case p.Isolation == IsolationNone:
@@ -84,7 +84,7 @@ type child struct {
 	line  *os.File // to the child; nil without isolation
 	order *os.File // the plan
 	peer  *os.File // the child's end
-	group *group   // nil without limits that need one
+	group *cgroup  // nil without limits that need one
 	init  *os.File // PID 1's pidfd; nil until it came
 }
 
@@ -105,7 +105,7 @@ func (p *program) wrapCommand(cmd *osexec.Cmd, w way) (*child, error) {
 	if !w.landlock {
 		return &child{}, nil
 	}
-	plan, err := p.planFor(cmd, w)
+	plan, err := planner{p, w}.planRun(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (p *program) wrapCommand(cmd *osexec.Cmd, w way) (*child, error) {
 	if c.order, err = writeSealed(raw); err != nil {
 		return nil, err
 	}
-	if c.line, c.peer, err = openLine(); err != nil {
+	if c.line, c.peer, err = openChildLine(); err != nil {
 		c.close()
 		return nil, err
 	}
@@ -126,9 +126,9 @@ func (p *program) wrapCommand(cmd *osexec.Cmd, w way) (*child, error) {
 	// A session of its own: no terminal to put input into, and a group.
 	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid = false, true
 	if w.spaces {
-		askSpaces(cmd, w, plan)
+		askNamespaces(cmd, w, plan)
 	}
-	if c.group, err = p.Limits.newGroup(w); err != nil {
+	if c.group, err = p.Limits.newCgroup(w); err != nil {
 		c.close()
 		return nil, err
 	}
@@ -138,10 +138,10 @@ func (p *program) wrapCommand(cmd *osexec.Cmd, w way) (*child, error) {
 	return c, nil
 }
 
-// askSpaces asks for namespaces of its own. The user namespace maps our own ids
+// askNamespaces asks for namespaces of its own. The user namespace maps our own ids
 // alone, and is what lets an ordinary user make the others. Starting another
 // binary takes an ordinary user's capabilities unless they are ambient.
-func askSpaces(cmd *osexec.Cmd, w way, plan isolate.Plan) {
+func askNamespaces(cmd *osexec.Cmd, w way, plan isolate.Plan) {
 	a := cmd.SysProcAttr
 	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWIPC
 	if plan.OwnNet {
@@ -157,8 +157,8 @@ func askSpaces(cmd *osexec.Cmd, w way, plan isolate.Plan) {
 	}
 }
 
-// openLine returns the two ends of a socket that keeps messages apart.
-func openLine() (ours, theirs *os.File, err error) {
+// openChildLine returns the two ends of a socket that keeps messages apart.
+func openChildLine() (ours, theirs *os.File, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("make a line to the child: %w", err)
@@ -210,31 +210,31 @@ func (r *running) awaitStart(ctx context.Context, w way) error {
 			if m.NoProc {
 				r.isolation = GradeFullNoProc
 			}
-			r.bounded = r.bounded && !m.NoBound || r.child.group.holdsProcesses()
+			r.bounded = r.bounded && !m.NoBound || r.child.group.boundsProcesses()
 			return nil
 		}
 		ready = ready || m.Ready
-		r.keepInit(m)
-		r.listeners = append(r.listeners, filesOf(m.Listeners)...)
+		r.keepInitFile(m)
+		r.listeners = append(r.listeners, filesFromFDs(m.Listeners)...)
 	}
 }
 
-func filesOf(fds []int) (out []*os.File) {
+func filesFromFDs(fds []int) (out []*os.File) {
 	for _, fd := range fds {
 		out = append(out, os.NewFile(uintptr(fd), "listener")) //nolint:gosec // files have small numbers
 	}
 	return out
 }
 
-// keepInit keeps PID 1's pidfd.
-func (r *running) keepInit(m isolate.Message) {
+// keepInitFile keeps PID 1's pidfd.
+func (r *running) keepInitFile(m isolate.Message) {
 	for _, fd := range m.Init {
 		r.child.init = os.NewFile(uintptr(fd), "PID 1") //nolint:gosec // files have small numbers
 	}
 }
 
-// firstPID returns the number of PID 1 as this process sees it; 0 where there is none, or it
-// has ended.
+// firstPID returns the number of PID 1 as this process sees it. It is 0 where there is none,
+// or it has ended.
 func (c *child) firstPID() int {
 	if c.init == nil {
 		return 0
@@ -252,9 +252,9 @@ func (c *child) firstPID() int {
 	return 0
 }
 
-// readEnd learns how the program ended, and returns once PID 1 and all others of its
-// namespace have. Without PID 1 the child's own end is the program's.
-func (r *running) readEnd() {
+// awaitNamespaceEnd learns how the program ended. It returns once PID 1 and all others of its
+// namespace have ended. Without PID 1 the child's own end is the program's.
+func (r *running) awaitNamespaceEnd() {
 	if r.child.line == nil || !r.spaces {
 		return
 	}
@@ -263,8 +263,8 @@ func (r *running) readEnd() {
 		if err != nil || !more {
 			break
 		}
-		r.keepInit(m)
-		closeAll(filesOf(m.Listeners))
+		r.keepInitFile(m)
+		closeListeners(filesFromFDs(m.Listeners))
 		if m.Ended != nil {
 			r.exit = m.Ended
 		}
@@ -286,65 +286,8 @@ func (c *child) awaitInit() {
 	}
 }
 
-// explainFailure gives a step that failed its remedy. The last two steps are the
-// program's own: no other way to isolate would help.
-func explainFailure(f *isolate.Failed) error {
-	if f.Step == isolate.StepDir || f.Step == isolate.StepProgram {
-		if f.Step == isolate.StepDir {
-			return fmt.Errorf("the program can't be started: go to its working directory: %w", f.Errno)
-		}
-		return fmt.Errorf("the program can't be started: %w", f.Errno)
-	}
-	if f.Step == isolate.StepStart && f.Text == "" {
-		f.Text = "the child ended before it said why"
-	}
-	return &StepError{Step: f.Step.String(), Err: errors.New(f.Words()), Remedy: remedyOf(f.Step, f.Errno), errno: f.Errno}
-}
-
-// cloneFailed is a child that couldn't be started in its namespaces.
-func cloneFailed(errno syscall.Errno) error { return stepFailed(isolate.StepClone, errno) }
-
-func stepFailed(s isolate.Step, errno syscall.Errno) error {
-	return explainFailure(&isolate.Failed{Step: s, Errno: errno})
-}
-
-// remedyOf says what to do about a step that failed.
-func remedyOf(s isolate.Step, errno syscall.Errno) string {
-	if errno == unix.ELOOP {
-		return "a link was put where a declared path leads; look who made it, remove it, or start Vedette again if it is meant"
-	}
-	switch s {
-	case isolate.StepClone:
-		if errno == unix.ENOSPC {
-			return "raise user.max_user_namespaces"
-		}
-		return "let this user make user namespaces: the container's seccomp profile, user.max_user_namespaces or an AppArmor rule forbids it"
-	case isolate.StepNetwork:
-		if errno == unix.EPERM || errno == unix.EACCES {
-			return "let this user rule a network namespace of its own: an AppArmor profile with userns and capability net_admin"
-		}
-		return "give the kernel a loopback device and IPv4 in a new network namespace, with netlink and packet sockets where a skill lists egress"
-	case isolate.StepMounts:
-		return "give Vedette an AppArmor profile with the userns rule, or set kernel.apparmor_restrict_unprivileged_userns to 0"
-	case isolate.StepProc:
-		return "this container masks /proc; run it with an unmasked /proc, or take /proc out of read"
-	case isolate.StepWriteRoot:
-		if errno == unix.EINVAL {
-			return "put Vedette's state on a volume: an overlay's upper folder can't be on an overlay"
-		}
-		return "run Vedette as the owner of the write roots: for root no other user's files can be written in the sandbox"
-	case isolate.StepLandlock:
-		return "use Linux 5.13 or newer with Landlock among the security modules (lsm=landlock,...)"
-	case isolate.StepSeccomp:
-		return "use amd64 or arm64, and a kernel with seccomp filters"
-	case isolate.StepLimits:
-		return "lower the values under limits to what this process may have itself; limits.memory needs a delegated cgroup v2 (Delegate=yes)"
-	}
-	return "look for a filter or a limit of this process or container that refuses what a start needs"
-}
-
-// closeAll closes what nothing serves.
-func closeAll(files []*os.File) {
+// closeListeners closes what nothing serves.
+func closeListeners(files []*os.File) {
 	for _, f := range slices.Clone(files) {
 		_ = f.Close()
 	}

@@ -15,7 +15,7 @@ import (
 // MaybeChild does nothing on this system: there is no isolation to apply.
 func MaybeChild() {}
 
-func childReady() bool { return true }
+func isChildReady() bool { return true }
 
 // way is one way to isolate.
 type way struct {
@@ -24,8 +24,8 @@ type way struct {
 	layer  *snapshot.Layer
 }
 
-// ways lists what to try, in order. There is nothing to try here.
-func (p *program) ways() ([]way, error) {
+// listWays lists what to try, in order. There is nothing to try here.
+func (p *program) listWays() ([]way, error) {
 	if p.Isolation != IsolationNone {
 		return nil, &StepError{Step: "landlock", Err: fmt.Errorf("isolation %q is not to be had on this system", p.Isolation),
 			Remedy: "run Vedette on Linux, or trust the program and set isolation to none"}
@@ -44,13 +44,13 @@ func (p *program) wrapCommand(*osexec.Cmd, way) (*child, error) { return &child{
 
 func (r *running) awaitStart(context.Context, way) error { return nil }
 
-func (r *running) readEnd() {}
+func (r *running) awaitNamespaceEnd() {}
 
-func (p *program) boundsNumber(way) bool { return false }
+func (w way) boundsProcesses(limits) bool { return false }
 
 func cloneFailed(errno syscall.Errno) error { return fmt.Errorf("%w: %w", errIsolation, errno) }
 
-func closeAll(files []*os.File) {
+func closeListeners(files []*os.File) {
 	for _, f := range files {
 		_ = f.Close()
 	}

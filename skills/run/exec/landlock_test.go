@@ -24,8 +24,8 @@ func alone(t *testing.T, network bool, read []string, argv ...string) (int, stri
 	defer runtime.UnlockOSThread()
 	c := config{Argv: argv, Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationLandlock, Network: network, Read: read}
 	p := &program{config: c}
-	require.NoError(t, p.resolve("run.exec", t.TempDir()))
-	r, err := p.start(t.Context(), wayLandlock, argv, environment{}, skills.Order{})
+	require.NoError(t, p.resolvePaths("run.exec", t.TempDir()))
+	r, err := p.startInWay(t.Context(), wayLandlock, argv, environment{}, skills.Order{})
 	require.NoError(t, err)
 	_ = r.awaitEnd()
 	out, _ := r.stdout.take()
@@ -62,7 +62,7 @@ func TestWays(t *testing.T) {
 	names := func(isolation string, network bool, more ...program) (out []string) {
 		p := append(more, program{})[0]
 		p.Isolation, p.Network = isolation, network
-		ways, err := p.ways()
+		ways, err := p.listWays()
 		require.NoError(t, err)
 		for _, w := range ways {
 			out = append(out, w.grade)

@@ -20,7 +20,7 @@ type Layers struct {
 // Restore returns the call that commits what the arguments of an exec.commit name. It lists
 // the changes again, and an error says that they are gone or aren't those of the digest.
 func (l Layers) Restore(ctx context.Context, args json.RawMessage) (*skills.Follow, error) {
-	a, layer, err := l.load(args)
+	a, layer, err := l.loadLayer(args)
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (l Layers) Restore(ctx context.Context, args json.RawMessage) (*skills.Foll
 	if changes.Digest != a.Digest {
 		return nil, snapshot.ErrDigest
 	}
-	paths, err := listPaths(ctx, layer, changes)
+	paths, err := listFollowPaths(ctx, layer, changes)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (l Layers) Restore(ctx context.Context, args json.RawMessage) (*skills.Foll
 // Drop throws away the changes that the arguments of an exec.commit name. What is gone
 // already is no error.
 func (l Layers) Drop(args json.RawMessage) error {
-	_, layer, err := l.load(args)
+	_, layer, err := l.loadLayer(args)
 	if errors.Is(err, snapshot.ErrNoLayer) {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (l Layers) Drop(args json.RawMessage) error {
 	return layer.Discard()
 }
 
-func (l Layers) load(args json.RawMessage) (commitArgs, *snapshot.Layer, error) {
+func (l Layers) loadLayer(args json.RawMessage) (commitArgs, *snapshot.Layer, error) {
 	var a commitArgs
 	if err := json.Unmarshal(args, &a); err != nil {
 		return a, nil, fmt.Errorf("%w: the arguments are no commit", skills.ErrBadInput)
@@ -60,8 +60,8 @@ func (l Layers) load(args json.RawMessage) (commitArgs, *snapshot.Layer, error) 
 	return a, layer, err
 }
 
-// listPaths are the paths that committing the changes would write.
-func listPaths(ctx context.Context, l *snapshot.Layer, c *snapshot.Changes) ([]skills.FollowPath, error) {
+// listFollowPaths returns the paths that committing the changes would write.
+func listFollowPaths(ctx context.Context, l *snapshot.Layer, c *snapshot.Changes) ([]skills.FollowPath, error) {
 	list, err := l.Inert(ctx, c)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func listPaths(ctx context.Context, l *snapshot.Layer, c *snapshot.Changes) ([]s
 	}
 	out := make([]skills.FollowPath, len(c.List))
 	for i, one := range c.List {
-		out[i] = skills.FollowPath{Path: pathOf(c, one), Deleted: one.Kind == snapshot.Deleted, Inert: inert[one]}
+		out[i] = skills.FollowPath{Path: pathOfChange(c, one), Deleted: one.Kind == snapshot.Deleted, Inert: inert[one]}
 	}
 	return out, nil
 }

@@ -33,8 +33,8 @@ const (
 	leastAddressSpace = 16 << 20
 )
 
-// cpuTime is the limit on processor time, of one process.
-func (l limits) cpuTime() time.Duration {
+// cpuTimeOrDefault returns the limit on the processor time of one process.
+func (l limits) cpuTimeOrDefault() time.Duration {
 	if d, err := time.ParseDuration(l.CPU); err == nil && d > 0 {
 		return d
 	}

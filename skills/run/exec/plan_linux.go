@@ -8,27 +8,38 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vedette-dev/vedette/skills/run/exec/egress/listen"
 	"github.com/vedette-dev/vedette/skills/run/exec/isolate"
 )
 
 // homeFolder is the private home of a program whose environment names none.
 const homeFolder = "/home/user"
 
-// planFor returns what the child is told about one run.
-func (p *program) planFor(cmd *osexec.Cmd, w way) (isolate.Plan, error) {
+// planner writes down what the child is told about one run.
+type planner struct {
+	*program
+	way way
+}
+
+// planRun returns the plan of a command.
+func (p planner) planRun(cmd *osexec.Cmd) (isolate.Plan, error) {
+	w := p.way
 	plan := isolate.Plan{Path: p.path, Argv: cmd.Args, Env: cmd.Env, Dir: p.Dir, Read: p.Read, Write: p.Write, Real: p.real,
-		Tree: w.tree, OwnPIDs: w.spaces, OwnNet: w.spaces && !p.Network, Network: p.Network, HostProc: w.strict,
-		Limits: p.limitsFor(w), Numbers: p.numbersFor(w)}
+		Tree: w.tree, OwnPIDs: w.spaces, OwnNet: w.spaces && !p.Network, Network: p.Network,
+		Limits: p.Limits.listRlimits(w), Numbers: p.Limits.boundNumbers(w)}
 	if w.tree {
-		plan.Home = homeOf(cmd.Env)
-		plan.Files = p.syntheticFiles(plan.Home)
+		plan.Home = homeFolderOf(cmd.Env)
+		plan.Files = p.makeSyntheticFiles(plan.Home)
 		plan.Egress = p.planListeners()
-		plan.WholeProc = slices.ContainsFunc(p.Read, func(path string) bool { return path == "/proc" || strings.HasPrefix(path, "/proc/") })
+		if slices.ContainsFunc(p.Read, func(path string) bool { return path == "/proc" || strings.HasPrefix(path, "/proc/") }) {
+			plan.Proc = isolate.ProcWhole
+		}
 	}
 	if w.layer != nil {
-		plan.Overlay, plan.Snapshot = true, w.layer.Mounts()
+		plan.Snapshot = w.layer.Mounts()
 	}
 	if w.strict {
+		plan.Proc = isolate.ProcHost
 		// The system's settings of git can't be read, which git takes for an error.
 		plan.Env = append(slices.Clone(cmd.Env), "GIT_CONFIG_NOSYSTEM=1")
 	}
@@ -40,8 +51,8 @@ func (p *program) planFor(cmd *osexec.Cmd, w way) (isolate.Plan, error) {
 	return plan, nil
 }
 
-// homeOf is the home folder that an environment names, or the usual one.
-func homeOf(env []string) string {
+// homeFolderOf returns the home folder that an environment names, or the usual one.
+func homeFolderOf(env []string) string {
 	for _, e := range env {
 		if v, found := strings.CutPrefix(e, "HOME="); found && filepath.IsAbs(v) {
 			return filepath.Clean(v)
@@ -50,9 +61,9 @@ func homeOf(env []string) string {
 	return homeFolder
 }
 
-// syntheticFiles are the files of /etc that a program gets in place of the
-// system's: they name its own user alone.
-func (p *program) syntheticFiles(home string) map[string]string {
+// makeSyntheticFiles returns the files of /etc that a program gets in place of the system's.
+// They name its own user alone.
+func (p planner) makeSyntheticFiles(home string) map[string]string {
 	uid, gid := os.Geteuid(), os.Getegid()
 	name := "user"
 	if uid == 0 {
@@ -71,4 +82,13 @@ func (p *program) syntheticFiles(home string) map[string]string {
 		files["/etc/resolv.conf"] = p.policy.Resolver()
 	}
 	return files
+}
+
+// planListeners returns what must listen in the sandbox. It is nil without hosts to reach.
+func (p planner) planListeners() *listen.Plan {
+	if p.policy == nil {
+		return nil
+	}
+	plan := p.policy.Plan()
+	return &plan
 }

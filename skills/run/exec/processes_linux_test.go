@@ -90,9 +90,30 @@ func TestNothingLivesAtTheReturn(t *testing.T) {
 
 // What an operator is told to do about the network isn't what is told about mounts.
 func TestRemedyOfTheNetwork(t *testing.T) {
-	forbidden := remedyOf(isolate.StepNetwork, syscall.EPERM)
+	forbidden := remedyForStep(isolate.StepNetwork, syscall.EPERM)
 	require.Contains(t, forbidden, "net_admin")
-	lacking := remedyOf(isolate.StepNetwork, syscall.EAFNOSUPPORT)
+	lacking := remedyForStep(isolate.StepNetwork, syscall.EAFNOSUPPORT)
 	require.Contains(t, lacking, "loopback")
-	require.NotContains(t, []string{forbidden, lacking}, remedyOf(isolate.StepMounts, syscall.EPERM))
+	require.NotContains(t, []string{forbidden, lacking}, remedyForStep(isolate.StepMounts, syscall.EPERM))
+}
+
+// Under the landlock grade a program that multiplies comes to an end too, whoever runs Vedette.
+func TestProcessesAreBoundedUnderLandlock(t *testing.T) {
+	sp := spec(opts{"argv": []string{"/usr/bin/python3", "-c", multiply}, "read": []string{"/proc"}, "isolation": IsolationLandlock,
+		"limits": opts{"processes": 20}})
+	sp.Timeout = time.Minute
+	before, err := os.ReadFile("/proc/sys/kernel/pid_max")
+	require.NoError(t, err)
+	kit, s := runtest.New(t), runtest.Compile(t, sp, nil)
+	e, err := New(s, kit.Redeemer, Options{Dir: t.TempDir()})
+	require.NoError(t, err)
+	res, err := kit.Run(t, e, s, opts{"a": ""})
+	var exit *ExitError
+	require.ErrorAs(t, err, &exit)
+	require.Equal(t, gradeBoth, res.Isolation)
+	require.Equal(t, 7, exit.Code, exit.Stderr)
+	require.Equal(t, "Resource temporarily unavailable True\n", res.Content)
+	after, err := os.ReadFile("/proc/sys/kernel/pid_max")
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after))
 }

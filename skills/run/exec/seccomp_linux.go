@@ -13,9 +13,9 @@ import (
 	"github.com/vedette-dev/vedette/skills/run/exec/isolate"
 )
 
-// The filter is a list of what is refused: a list of what is allowed breaks with
-// the next version of the C library. EPERM stands for what a program must not
-// do; ENOSYS for what it can do in another way, which libraries then take.
+// The filter is a list of what is refused. A list of what is allowed would break with the next
+// version of the C library. EPERM stands for what a program must not do; ENOSYS for what it
+// can do in another way, which libraries then take.
 
 // Offsets of the kernel's seccomp_data. The lower half of an argument comes first
 // on the processors that the filter knows.
@@ -70,8 +70,8 @@ var signals = []uint32{
 	unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO, unix.SYS_PIDFD_SEND_SIGNAL,
 }
 
-// strangers are calls that reach processes and memory of the same user which only
-// namespaces for processes and IPC keep apart. Landlock governs none of them.
+// strangers are calls that reach other processes and memory of the same user. Only namespaces
+// for processes and IPC keep those apart. Landlock governs none of them.
 var strangers = []uint32{
 	unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET,
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMCTL, unix.SYS_SEMTIMEDOP, unix.SYS_SEMOP,
@@ -122,23 +122,23 @@ func buildFilter(n filterNeeds) ([]byte, error) {
 		f.addStrict(n)
 	}
 	if !n.spaces {
-		f.addAll(strangers, answerEPERM)
+		f.answerCalls(strangers, answerEPERM)
 		for _, nr := range schedulers {
-			f.addOther(nr, 0)
+			f.refuseOthers(nr, 0)
 		}
 	}
 	// A limit on processor time ends a process, PID 1 too, and asks no one but the
 	// user's number.
-	f.addOther(unix.SYS_PRLIMIT64, 0)
-	f.addAll(missing, answerENOSYS)
-	f.addAll(slices.Concat(refused, oldRefused), answerEPERM)
-	f.addMasked(unix.SYS_CLONE, 0, newSpaces)
+	f.refuseOthers(unix.SYS_PRLIMIT64, 0)
+	f.answerCalls(missing, answerENOSYS)
+	f.answerCalls(slices.Concat(refused, oldRefused), answerEPERM)
+	f.refuseMasked(unix.SYS_CLONE, 0, newSpaces)
 	for _, m := range slices.Concat(settingModes, oldModes) {
-		f.addMode(m)
+		f.refuseSetIDs(m)
 	}
-	f.addEqual(unix.SYS_IOCTL, 1, unix.TIOCSTI, unix.TIOCLINUX)
-	f.addOther(unix.SYS_SOCKET, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
-	f.addOther(unix.SYS_SOCKETPAIR, unix.AF_UNIX)
+	f.refuseEqual(unix.SYS_IOCTL, 1, unix.TIOCSTI, unix.TIOCLINUX)
+	f.refuseOthers(unix.SYS_SOCKET, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
+	f.refuseOthers(unix.SYS_SOCKETPAIR, unix.AF_UNIX)
 	f.code = append(f.code, answerAllow)
 	return f.assemble()
 }
@@ -155,10 +155,10 @@ func (f *filter) assemble() ([]byte, error) {
 
 func loadWord(offset uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: offset, Size: 4} }
 
-func lowOf(arg int) uint32 { return uint32(offsetArgs + 8*arg) } //nolint:gosec // arguments are 0 to 5
+func lowHalfOffset(arg int) uint32 { return uint32(offsetArgs + 8*arg) } //nolint:gosec // arguments are 0 to 5
 
-// checkArch kills calls of another processor's kind (int 0x80), and refuses those
-// of x32, whose numbers have a bit of their own.
+// checkArch kills calls of another processor's kind (int 0x80), and refuses those of x32.
+// Their numbers have a bit of their own.
 func (f *filter) checkArch() {
 	ours := bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1}
 	f.code = append(f.code, loadWord(offsetArch), ours, answerKill, loadWord(offsetNumber))
@@ -169,22 +169,22 @@ func (f *filter) checkArch() {
 
 // addStrict refuses what Landlock can't keep inside without namespaces.
 func (f *filter) addStrict(n filterNeeds) {
-	f.addAll(slices.Concat(metadata, oldMetadata), answerEPERM)
-	f.addEqual(unix.SYS_IOCTL, 1, fileFlags...)
+	f.answerCalls(slices.Concat(metadata, oldMetadata), answerEPERM)
+	f.refuseEqual(unix.SYS_IOCTL, 1, fileFlags...)
 	if n.abi < isolate.FirstABIWithScope {
-		f.addAll(signals, answerEPERM)
+		f.answerCalls(signals, answerEPERM)
 	}
 	if n.abi < isolate.FirstABIWithTruncate {
-		f.addAll([]uint32{unix.SYS_TRUNCATE}, answerEPERM)
+		f.answerCalls([]uint32{unix.SYS_TRUNCATE}, answerEPERM)
 	}
 	if n.network {
-		f.addOther(unix.SYS_SOCKET, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
+		f.refuseOthers(unix.SYS_SOCKET, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
 	} else {
-		f.addAll([]uint32{unix.SYS_SOCKET}, answerEPERM)
+		f.answerCalls([]uint32{unix.SYS_SOCKET}, answerEPERM)
 	}
 }
 
-func (f *filter) addAll(numbers []uint32, answer bpf.RetConstant) {
+func (f *filter) answerCalls(numbers []uint32, answer bpf.RetConstant) {
 	for _, nr := range numbers {
 		f.code = append(f.code, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: nr, SkipTrue: 1}, answer)
 	}
@@ -197,34 +197,34 @@ func (f *filter) addBlock(nr uint32, block ...bpf.Instruction) {
 	f.code = append(append(f.code, block...), loadWord(offsetNumber))
 }
 
-// addMasked refuses a call where an argument has one of the bits.
-func (f *filter) addMasked(nr uint32, arg int, bits uint32) {
-	f.addBlock(nr, loadWord(lowOf(arg)), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: bits, SkipTrue: 1}, answerEPERM)
+// refuseMasked refuses a call where an argument has one of the bits.
+func (f *filter) refuseMasked(nr uint32, arg int, bits uint32) {
+	f.addBlock(nr, loadWord(lowHalfOffset(arg)), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: bits, SkipTrue: 1}, answerEPERM)
 }
 
-// addMode refuses a call that gives a file one of setIDs.
-func (f *filter) addMode(m modes) {
+// refuseSetIDs refuses a call that gives a file one of setIDs.
+func (f *filter) refuseSetIDs(m modes) {
 	if m.flags < 0 {
-		f.addMasked(m.nr, m.mode, setIDs)
+		f.refuseMasked(m.nr, m.mode, setIDs)
 		return
 	}
 	const makesFile = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
-	f.addBlock(m.nr, loadWord(lowOf(m.flags)), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: makesFile, SkipTrue: 3},
-		loadWord(lowOf(m.mode)), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: setIDs, SkipTrue: 1}, answerEPERM)
+	f.addBlock(m.nr, loadWord(lowHalfOffset(m.flags)), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: makesFile, SkipTrue: 3},
+		loadWord(lowHalfOffset(m.mode)), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: setIDs, SkipTrue: 1}, answerEPERM)
 }
 
-// addEqual refuses a call where the lower half of an argument is one of values.
-func (f *filter) addEqual(nr uint32, arg int, values ...uint32) {
-	block := []bpf.Instruction{loadWord(lowOf(arg))}
+// refuseEqual refuses a call where the lower half of an argument is one of values.
+func (f *filter) refuseEqual(nr uint32, arg int, values ...uint32) {
+	block := []bpf.Instruction{loadWord(lowHalfOffset(arg))}
 	for _, v := range values {
 		block = append(block, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: v, SkipTrue: 1}, answerEPERM)
 	}
 	f.addBlock(nr, block...)
 }
 
-// addOther refuses a call where the lower half of its first argument is none of values.
-func (f *filter) addOther(nr uint32, values ...uint32) {
-	block := []bpf.Instruction{loadWord(lowOf(0))}
+// refuseOthers refuses a call where the lower half of its first argument is none of values.
+func (f *filter) refuseOthers(nr uint32, values ...uint32) {
+	block := []bpf.Instruction{loadWord(lowHalfOffset(0))}
 	for i, v := range values {
 		block = append(block, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: uint8(len(values) - i)}) //nolint:gosec // a handful
 	}

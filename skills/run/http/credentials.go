@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vedette-dev/vedette/internal/scrub"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
-	"github.com/vedette-dev/vedette/skills/internal/scrub"
 )
 
 // checkCredentials refuses a header without exactly one known credential, and one that is set
@@ -37,7 +37,7 @@ func (e *endpoint) checkCredentials(at string, s *skills.Skill) error {
 	for k, v := range e.Credentials {
 		here := at + "." + k
 		errs = append(errs, checkHeader(here, k, v))
-		names, paired := placeNames(v)
+		names, paired := listPlaceNames(v)
 		switch {
 		case !paired || len(names) != 1:
 			errs = append(errs, &skills.PathError{Path: here, Msg: `must hold the name of one credential in braces, such as "Bearer {github}"`})
@@ -58,12 +58,12 @@ func (e *endpoint) checkCredentials(at string, s *skills.Skill) error {
 func (e *endpoint) addCredentials(ctx context.Context, h http.Header, o skills.Order) (*scrub.Scrubber, error) {
 	clean := e.clean
 	for k, v := range e.Credentials {
-		names, _ := placeNames(v)
+		names, _ := listPlaceNames(v)
 		secret, err := skills.ResolveCredential(ctx, e.credentials, names[0], o.Caller())
 		if err != nil {
 			return nil, err
 		}
-		if hasControl(secret) {
+		if hasControlCharacter(secret) {
 			return nil, &skills.CredentialError{
 				Name: names[0], Why: "it holds a control character, which no header can", Remedy: "store it on one line, without such characters",
 			}

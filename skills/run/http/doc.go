@@ -60,4 +60,7 @@
 //
 // Do not put a secret in the url; headers are the place. Vedette shows a skill's
 // options only to the operator.
+//
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through orchestrator/assembly.
 package http

@@ -11,9 +11,9 @@ import (
 	"github.com/vedette-dev/vedette/skills/internal/decode"
 )
 
-// placeNames returns the names in a URL's `{name}` places; ok is false where the
+// listPlaceNames returns the names in a URL's `{name}` places; ok is false where the
 // braces don't pair.
-func placeNames(raw string) (names []string, ok bool) {
+func listPlaceNames(raw string) (names []string, ok bool) {
 	for {
 		i := strings.IndexAny(raw, "{}")
 		if i < 0 {
@@ -31,7 +31,7 @@ func placeNames(raw string) (names []string, ok bool) {
 // fillURL returns the URL of one call. Each value stays inside its own segment of
 // the path. Errors wrap skills.ErrNoEffect and name the argument alone.
 func fillURL(raw string, query []string, args map[string]any) (*url.URL, error) {
-	names, _ := placeNames(raw)
+	names, _ := listPlaceNames(raw)
 	for _, n := range names {
 		v, ok := formatValue(args[n])
 		switch {

@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vedette-dev/vedette/internal/scrub"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
-	"github.com/vedette-dev/vedette/skills/internal/scrub"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
@@ -192,7 +192,7 @@ func (e *endpoint) checkURL(at string, s *skills.Skill) error {
 		return &skills.PathError{Path: at, Msg: "must be https"}
 	}
 	e.audience, e.host = u.Scheme+"://"+u.Host, u.Hostname()
-	names, ok := placeNames(e.URL)
+	names, ok := listPlaceNames(e.URL)
 	if !ok {
 		return &skills.PathError{Path: at, Msg: "has a brace without its partner, or an empty place; write a place as {name}, in single braces"}
 	}
@@ -237,20 +237,20 @@ func checkHeader(here, k, v string) error {
 		return &skills.PathError{Path: here, Msg: "is set by the program itself"}
 	}
 	var errs []error
-	if !validHeaderName(k) {
+	if !isHeaderName(k) {
 		errs = append(errs, &skills.PathError{Path: here, Msg: "is no header's name"})
 	}
-	if hasControl(v) {
+	if hasControlCharacter(v) {
 		errs = append(errs, &skills.PathError{Path: here, Msg: "its value holds a line break or another control character"})
 	}
 	return errors.Join(errs...)
 }
 
-func hasControl(v string) bool {
+func hasControlCharacter(v string) bool {
 	return strings.ContainsFunc(v, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
-func validHeaderName(k string) bool {
+func isHeaderName(k string) bool {
 	return k != "" && !strings.ContainsFunc(k, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
 	})

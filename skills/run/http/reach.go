@@ -8,25 +8,24 @@ import (
 	"github.com/vedette-dev/vedette/internal/netzone"
 )
 
-// reach says which addresses a skill may connect to: public ones, private ones
-// where the host was allowed by name, and never a metadata service.
+// reach says which addresses a skill may connect to. They are public ones, private ones where
+// the host was allowed by name, and never a metadata service.
 type reach struct {
 	private bool
 	addrs   []netip.Addr // private ones that were allowed themselves
 }
 
-// newReach returns the reach of a skill whose url names host. The url is an
-// operator's own word, so a host that can only be private ("mail.internal",
-// "10.0.0.7") is allowed by standing there; one with a public name isn't: what
-// it resolves to is in other hands.
+// newReach returns the reach of a skill whose url names host. The url is an operator's own
+// word, so a host that can only be private ("mail.internal", "10.0.0.7") is allowed by
+// standing there; One with a public name isn't, since what it resolves to is in other hands.
 func newReach(host string, own hosts, shared []string) reach {
-	host = trimHost(host)
+	host = trimHostName(host)
 	if own.none {
 		return reach{}
 	}
 	r := reach{private: isLocalName(host)}
 	for _, h := range slices.Concat(own.list, shared) {
-		h = trimHost(h)
+		h = trimHostName(h)
 		r.private = r.private || h == host
 		if a, err := netip.ParseAddr(h); err == nil {
 			r.addrs = append(r.addrs, a.Unmap())
@@ -43,15 +42,15 @@ func (r reach) mayConnect(a netip.Addr) bool {
 	return r.private || isPublic(a) || slices.Contains(r.addrs, a)
 }
 
-func trimHost(h string) string {
+func trimHostName(h string) string {
 	return strings.TrimSuffix(strings.Trim(strings.ToLower(strings.TrimSpace(h)), "[]"), ".")
 }
 
 // localNames end the names that no public resolver knows.
 var localNames = []string{".local", ".localdomain", ".localhost", ".internal", ".lan", ".home.arpa", ".intranet", ".svc", ".cluster.local"}
 
-// isLocalName reports whether host names a place in this network or machine: a
-// private address, a name without a dot or with a reserved ending.
+// isLocalName reports whether host names a place in this network or machine. Such is a private
+// address, a name without a dot or with a reserved ending.
 func isLocalName(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return !isPublic(a)
@@ -60,7 +59,7 @@ func isLocalName(host string) bool {
 }
 
 func isMetadataName(host string) bool {
-	host = trimHost(host)
+	host = trimHostName(host)
 	if a, err := netip.ParseAddr(host); err == nil {
 		return netzone.Of(a) == netzone.Metadata
 	}

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/vedette-dev/vedette/internal/scrub"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/internal/decode"
-	"github.com/vedette-dev/vedette/skills/internal/scrub"
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 

@@ -13,10 +13,10 @@ import (
 // tokenLife is how long a receiver accepts the token of an outgoing call.
 const tokenLife = time.Minute
 
-// SignWith returns an Options.Token that signs calls which leave the process, for their
-// receivers to check (skills/warrant). now is the clock. Every token has an id of its own:
-// an idempotent call that is sent again has the same call id, and a receiver takes each id
-// once.
+// SignWith returns an Options.Token that signs calls which leave the process. Their receivers
+// check them by skills/warrant. The argument now is the clock. Every token has an id of its
+// own: an idempotent call that is sent again has the same call id, and a receiver takes each
+// id once.
 func SignWith(signer *warrant.HTTPSigner, now func() time.Time) func(skills.Order, Request) (string, error) {
 	return func(o skills.Order, r Request) (string, error) {
 		id, err := uuid.NewRandom()

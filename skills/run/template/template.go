@@ -6,6 +6,9 @@
 // Use it for skills that are only announced, in demonstrations and in trials of
 // a policy. Do not use it to stand in for a skill that has an effect in
 // production: the model is told what the text says, whatever is true.
+//
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through orchestrator/assembly.
 package template
 
 import (

@@ -52,7 +52,7 @@ func (d *dialer) dialTarget(ctx context.Context, t target) (net.Conn, netip.Addr
 	}
 	for _, a := range addrs {
 		if !d.policy.mayReach(t.name, a) {
-			return nil, netip.AddrPortFrom(a.Unmap(), t.port), nameRefusal(a)
+			return nil, netip.AddrPortFrom(a.Unmap(), t.port), refusalForAddress(a)
 		}
 	}
 	out := net.Dialer{Timeout: attemptTime, Control: d.makeControl(t)}
@@ -80,7 +80,7 @@ func (d *dialer) makeControl(t target) func(network, address string, c syscall.R
 // errRefused never leaves this package: dialTarget answers with an Outcome.
 var errRefused = errors.New("the address is refused")
 
-func nameRefusal(a netip.Addr) Outcome {
+func refusalForAddress(a netip.Addr) Outcome {
 	if netzone.Of(a) == netzone.Metadata {
 		return Metadata
 	}

@@ -4,8 +4,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// zone answers the program's DNS: an address of our own for each listed name, and
-// that there is none for all others. No question leaves the machine.
+// zone answers the program's DNS. Each listed name gets an address of our own; all others have
+// none. No question leaves the machine.
 type zone struct {
 	policy *Policy
 	names  *names
@@ -14,8 +14,8 @@ type zone struct {
 // nameTTL is how many seconds an answer may be kept. It holds for the whole run.
 const nameTTL = 60
 
-// answerQuery returns the answer to one message, nil where it deserves none, and what
-// is to be recorded: a valid Outcome where the question was refused.
+// answerQuery returns the answer to one message, nil where it deserves none, and what is to be
+// recorded. That has a valid Outcome where the question was refused.
 func (z *zone) answerQuery(msg []byte) (reply []byte, refused Connection) {
 	var p dnsmessage.Parser
 	h, err := p.Start(msg)
@@ -33,7 +33,7 @@ func (z *zone) answerQuery(msg []byte) (reply []byte, refused Connection) {
 		return packAnswer(h, nil, nil), Connection{Via: ViaDNS, Outcome: BadRequest}
 	}
 	q := questions[0]
-	name := trimName(q.Name.String())
+	name := trimHostName(q.Name.String())
 	if !z.policy.listsName(name) {
 		h.RCode = dnsmessage.RCodeNameError
 		return packAnswer(h, &q, nil), Connection{Via: ViaDNS, Host: name, Outcome: z.policy.judgeName(name, 0)}

@@ -30,4 +30,7 @@
 // Each connection, and each attempt that was refused, is told to the Recorder, with
 // the bytes that went each way. Totals count all of them, also what was too much to
 // record one by one.
+//
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through skills/run/exec.
 package egress

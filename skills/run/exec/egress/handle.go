@@ -40,7 +40,7 @@ func (s *Server) serveDNS() {
 func (s *Server) answerRecorded(msg []byte) []byte {
 	reply, refused := s.zone.answerQuery(msg)
 	if refused.Outcome != "" {
-		s.account.add(refused)
+		s.account.addConnection(refused)
 	}
 	return reply
 }
@@ -55,7 +55,7 @@ func (s *Server) onDNSStream(c *net.TCPConn) {
 		}
 		msg := make([]byte, binary.BigEndian.Uint16(size[:]))
 		if len(msg) > maxQuery {
-			s.account.add(Connection{Via: ViaDNS, Outcome: BadRequest})
+			s.account.addConnection(Connection{Via: ViaDNS, Outcome: BadRequest})
 			return
 		}
 		if _, err := io.ReadFull(c, msg); err != nil {
@@ -71,8 +71,8 @@ func (s *Server) onDNSStream(c *net.TCPConn) {
 	}
 }
 
-// maxWatched bounds the refused packets that are read in one run: a program can send
-// them faster than they are worth.
+// maxWatched bounds the refused packets that are read in one run. A program can send them
+// faster than they are worth.
 const maxWatched = 1 << 14
 
 // serveWatch records what the kernel refused, until the socket is closed.
@@ -84,7 +84,7 @@ func (s *Server) serveWatch() {
 			return
 		}
 		if c, ok := readHeaders(b[:n]); ok {
-			s.account.add(c)
+			s.account.addConnection(c)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (s *Server) onDirect(c *net.TCPConn) {
 	t, o := s.zone.policy.findTarget(host, done.Port)
 	var up net.Conn
 	if o == Connected {
-		up, done.Address, o = s.dialUp(t)
+		up, done.Address, o = s.dialWhileRunning(t)
 	}
 	if done.Outcome = o; o != Connected {
 		refuseConn(c)
@@ -119,8 +119,8 @@ func (s *Server) onDirect(c *net.TCPConn) {
 	s.recordEnd(done, start)
 }
 
-// dialUp is dialTarget while the program runs.
-func (s *Server) dialUp(t target) (net.Conn, netip.AddrPort, Outcome) {
+// dialWhileRunning is dialTarget while the program runs.
+func (s *Server) dialWhileRunning(t target) (net.Conn, netip.AddrPort, Outcome) {
 	c, to, o := s.dialer.dialTarget(s.draining, t)
 	if o != Connected && s.draining.Err() != nil {
 		o = Stopped
@@ -130,7 +130,7 @@ func (s *Server) dialUp(t target) (net.Conn, netip.AddrPort, Outcome) {
 
 func (s *Server) recordEnd(c Connection, start time.Time) {
 	c.Took = time.Since(start)
-	s.account.add(c)
+	s.account.addConnection(c)
 }
 
 func (s *Server) newRelay() *relay {
@@ -142,9 +142,9 @@ func (s *Server) newRelay() *relay {
 // carryBoth carries bytes both ways until both halves have ended, and notes in done
 // how. The first bytes to the host come from request, where there is one.
 func (s *Server) carryBoth(done *Connection, program, host *side, request *http.Request) {
-	stop := context.AfterFunc(s.ctx, func() { closeBoth(program, host) })
+	stop := context.AfterFunc(s.ctx, func() { closeBothSides(program, host) })
 	defer stop()
-	defer closeBoth(program, host)
+	defer closeBothSides(program, host)
 	said, heard := make(chan struct{}), make(chan struct{})
 	s.spawnOwned(func() {
 		defer close(said)
@@ -159,13 +159,13 @@ func (s *Server) carryBoth(done *Connection, program, host *side, request *http.
 		s.chunks.carryStream(program, host)
 	})
 	s.awaitHalves(said, heard)
-	closeBoth(program, host)
+	closeBothSides(program, host)
 	<-said
 	<-heard
 	if s.ctx.Err() != nil {
 		host.end(Stopped)
 	}
-	done.Out, done.In, done.Outcome = host.got.Load(), program.got.Load(), host.outcome()
+	done.Out, done.In, done.Outcome = host.got.Load(), program.got.Load(), host.finalOutcome()
 }
 
 // awaitHalves returns when both halves have ended, or, where the program has ended,
@@ -203,7 +203,7 @@ func forwardRequest(program, host *side, r *http.Request) {
 			return // it listens on
 		}
 	}
-	closeBoth(program, host)
+	closeBothSides(program, host)
 }
 
 // onProxy serves a connection to the proxy.
@@ -211,7 +211,7 @@ func (s *Server) onProxy(c *net.TCPConn) {
 	start := time.Now()
 	_ = c.SetDeadline(start.Add(headTime))
 	done := Connection{Via: ViaProxy, Outcome: BadRequest}
-	h, err := readHead(c)
+	h, err := readRequestHead(c)
 	if err == nil {
 		done.Host, done.Port, err = h.readHostPort()
 	}
@@ -226,7 +226,7 @@ func (s *Server) onProxy(c *net.TCPConn) {
 		s.recordEnd(done, start)
 		return
 	}
-	up, to, o := s.dialUp(t)
+	up, to, o := s.dialWhileRunning(t)
 	done.Address, done.Outcome = to, o
 	if o != Connected {
 		answerProgram(c, http.StatusBadGateway, answerFailed)
@@ -244,19 +244,19 @@ func (s *Server) serveProxied(done *Connection, c, up net.Conn, h head) {
 	program, host := r.newSide(c), r.newSide(up)
 	h.continueFrom(r.newSide(c))
 	program.from = h.ahead
-	if !h.tunnels() {
+	if !h.wantsTunnel() {
 		s.carryBoth(done, program, host, h.makeForwardable())
 		return
 	}
 	if _, err := io.WriteString(c, answerConnected); err != nil {
-		closeBoth(program, host)
+		closeBothSides(program, host)
 		return
 	}
 	s.carryBoth(done, program, host, nil)
 }
 
-// answerProgram sends an answer and reads on for a moment: closing a connection with
-// bytes unread would take the answer back.
+// answerProgram sends an answer and reads on for a moment. Closing a connection with bytes
+// unread would take the answer back.
 func answerProgram(c *net.TCPConn, status int, text string) {
 	_ = c.SetDeadline(time.Now().Add(answerTime))
 	_, _ = io.WriteString(c, formatAnswer(status, text))

@@ -119,7 +119,7 @@ func FuzzDNS(f *testing.F) {
 		require.Equal(t, []byte{byte(m.ID >> 8), byte(m.ID)}, msg[:2])
 		require.LessOrEqual(t, len(m.Answers), 1)
 		if len(m.Answers) == 1 {
-			name := trimName(m.Questions[0].Name.String())
+			name := trimHostName(m.Questions[0].Name.String())
 			require.True(t, name == "pypi.org" || strings.HasSuffix(name, ".example.com"), "%q", name)
 			require.Empty(t, refused.Outcome)
 		}
@@ -152,7 +152,7 @@ func TestRequests(t *testing.T) {
 		"\x05\x01\x00":                                                                    "",
 		"GET http://pypi.org:443/" + strings.Repeat("a", maxHead) + " HTTP/1.1\r\n\r\n":   "",
 	} {
-		h, err := readHead(strings.NewReader(raw))
+		h, err := readRequestHead(strings.NewReader(raw))
 		host := ""
 		if err == nil {
 			var port uint16
@@ -171,7 +171,7 @@ func TestForwarded(t *testing.T) {
 	raw := "POST http://u:p@pypi.org/a?b=c HTTP/1.1\r\nHost: other.test\r\nProxy-Authorization: Basic x\r\nConnection: " +
 		"keep-alive, X-Hop\r\nX-Hop: 1\r\n" +
 		"Upgrade: websocket\r\nTe: trailers\r\nX-Keep: 2\r\nContent-Length: 3\r\n\r\nabcGET http://other.test/ HTTP/1.1\r\n\r\n"
-	h, err := readHead(strings.NewReader(raw))
+	h, err := readRequestHead(strings.NewReader(raw))
 	require.NoError(t, err)
 	var out bytes.Buffer
 	require.NoError(t, h.makeForwardable().Write(&out))
@@ -189,7 +189,7 @@ func FuzzProxy(f *testing.F) {
 	f.Add([]byte("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"))
 	p := parsePolicy(f, "pypi.org:80", "*.example.com:80")
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		h, err := readHead(bytes.NewReader(raw))
+		h, err := readRequestHead(bytes.NewReader(raw))
 		if err != nil {
 			return
 		}
@@ -198,7 +198,7 @@ func FuzzProxy(f *testing.F) {
 			return
 		}
 		to, o := p.findTarget(host, port)
-		if o != Connected || h.tunnels() {
+		if o != Connected || h.wantsTunnel() {
 			return
 		}
 		require.Equal(t, uint16(80), port)
@@ -210,7 +210,7 @@ func FuzzProxy(f *testing.F) {
 		again := bufio.NewReader(&out)
 		r, err := http.ReadRequest(again)
 		require.NoError(t, err, "%q", raw)
-		name, _, _ := strings.Cut(trimName(r.Host), ":")
+		name, _, _ := strings.Cut(trimHostName(r.Host), ":")
 		require.Equal(t, to.name, strings.TrimSuffix(name, "."))
 		require.False(t, r.URL.IsAbs(), "%q", r.RequestURI)
 		_, err = io.Copy(io.Discard, r.Body)

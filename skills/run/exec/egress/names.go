@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// names gives each listed name an address of its own, so that the address that the
-// program connects to tells which name it meant.
+// names gives each listed name an address of its own. The address that the program connects to
+// then tells which name it meant.
 type names struct {
 	mu     sync.Mutex
 	byName map[string]netip.Addr

@@ -35,9 +35,9 @@ type entry struct {
 	port uint16
 }
 
-// Parse returns the Policy of a list such as ["pypi.org:443", "*.example.com:443"],
-// or every mistake in it as joined *skills.PathError values below the path at.
-// allowHosts are guard.allow_hosts: names and addresses, in small letters.
+// Parse returns the Policy of a list such as ["pypi.org:443", "*.example.com:443"], or every
+// mistake in it. The error joins *skills.PathError values below the path at. The names and
+// addresses in allowHosts are guard.allow_hosts, in small letters.
 func Parse(at string, list, allowHosts []string) (*Policy, error) {
 	p := &Policy{private: allowHosts}
 	for _, h := range allowHosts {
@@ -60,13 +60,13 @@ func Parse(at string, list, allowHosts []string) (*Policy, error) {
 		}
 		p.entries = append(p.entries, e)
 	}
-	if n := len(p.ports()); n > listen.MaxPorts {
+	if n := len(p.listPorts()); n > listen.MaxPorts {
 		errs = append(errs, &skills.PathError{Path: at, Msg: fmt.Sprintf("names %d different ports; at most %d", n, listen.MaxPorts)})
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	p.proxy = pickPort(p.ports())
+	p.proxy = pickPort(p.listPorts())
 	return p, nil
 }
 
@@ -152,8 +152,8 @@ func isNumeric(label string) bool {
 	return ok && strings.Trim(hex, "0123456789abcdef") == ""
 }
 
-// ports returns the listed ports, each once, in order.
-func (p *Policy) ports() []uint16 {
+// listPorts returns the listed ports, each once, in order.
+func (p *Policy) listPorts() []uint16 {
 	var out []uint16
 	for _, e := range p.entries {
 		out = append(out, e.port)
@@ -163,7 +163,7 @@ func (p *Policy) ports() []uint16 {
 }
 
 // Plan returns what must listen inside the sandbox.
-func (p *Policy) Plan() listen.Plan { return listen.Plan{Proxy: p.proxy, Ports: p.ports()} }
+func (p *Policy) Plan() listen.Plan { return listen.Plan{Proxy: p.proxy, Ports: p.listPorts()} }
 
 // Environ returns the variables that lead programs to the proxy, as NAME=value.
 func (p *Policy) Environ() []string {
@@ -178,8 +178,8 @@ func (p *Policy) Environ() []string {
 // Resolver returns the text of the program's /etc/resolv.conf.
 func (p *Policy) Resolver() string { return "nameserver 127.0.0.1\n" }
 
-// trimName returns a name as the list spells it.
-func trimName(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
+// trimHostName returns a name as the list spells it.
+func trimHostName(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
 
 // judgeName says whether a listed name and port are meant: Connected, or why not.
 // The name must be plain.
@@ -190,7 +190,7 @@ func (p *Policy) judgeName(name string, port uint16) Outcome {
 	out := HostNotListed
 	for _, e := range p.entries {
 		switch {
-		case !e.matches(name):
+		case !e.matchesName(name):
 		case e.port == port:
 			return Connected
 		default:
@@ -202,10 +202,10 @@ func (p *Policy) judgeName(name string, port uint16) Outcome {
 
 // listsName reports whether a name may be reached at some port.
 func (p *Policy) listsName(name string) bool {
-	return !netzone.IsMetadataName(name) && slices.ContainsFunc(p.entries, func(e entry) bool { return e.matches(name) })
+	return !netzone.IsMetadataName(name) && slices.ContainsFunc(p.entries, func(e entry) bool { return e.matchesName(name) })
 }
 
-func (e entry) matches(name string) bool {
+func (e entry) matchesName(name string) bool {
 	if !e.wild {
 		return e.name != "" && e.name == name
 	}

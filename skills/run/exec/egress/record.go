@@ -60,8 +60,8 @@ const (
 	Broken           Outcome = "broken"             // a fault of our own
 )
 
-// made reports whether a connection was made, whatever ended it.
-func (o Outcome) made() bool {
+// hasConnected reports whether a connection was made, whatever ended it.
+func (o Outcome) hasConnected() bool {
 	return o == Connected || o == Idle || o == TooLong || o == Stopped
 }
 
@@ -111,14 +111,14 @@ func newAccount(to Recorder, most int) *account {
 // maxHost bounds the text of a host in a record.
 const maxHost = 255
 
-func (a *account) add(c Connection) {
+func (a *account) addConnection(c Connection) {
 	if len(c.Host) > maxHost {
 		c.Host = c.Host[:maxHost]
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.totals.Out, a.totals.In = a.totals.Out+c.Out, a.totals.In+c.In
-	if c.Outcome.made() {
+	if c.Outcome.hasConnected() {
 		a.totals.Connections++
 	} else {
 		a.totals.Refused++
@@ -150,7 +150,7 @@ func (a *account) tellRecorder(c Connection) {
 	}
 }
 
-func (a *account) sum() Totals {
+func (a *account) readTotals() Totals {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.totals

@@ -19,22 +19,22 @@ func TestAccount(t *testing.T) {
 	a := newAccount(k, 5)
 	long := strings.Repeat("a", 10_000)
 	for range 3 {
-		a.add(Connection{Via: ViaDNS, Host: long, Outcome: HostNotListed})
-		a.add(Connection{Via: ViaProxy, Host: "x", Port: 1, Outcome: Connected, Out: 10, In: 1})
+		a.addConnection(Connection{Via: ViaDNS, Host: long, Outcome: HostNotListed})
+		a.addConnection(Connection{Via: ViaProxy, Host: "x", Port: 1, Outcome: Connected, Out: 10, In: 1})
 	}
 	require.Len(t, k.list, 4)
 	require.Len(t, k.list[0].Host, maxHost)
-	require.Equal(t, Totals{Connections: 3, Refused: 3, Out: 30, In: 3}, a.sum())
-	a.add(Connection{Via: ViaUDP, Host: "x", Port: 1, Outcome: Protocol})
-	a.add(Connection{Via: ViaUDP, Host: "x", Port: 2, Outcome: Protocol})
-	a.add(Connection{Via: ViaUDP, Host: "x", Port: 1, Outcome: Protocol})
+	require.Equal(t, Totals{Connections: 3, Refused: 3, Out: 30, In: 3}, a.readTotals())
+	a.addConnection(Connection{Via: ViaUDP, Host: "x", Port: 1, Outcome: Protocol})
+	a.addConnection(Connection{Via: ViaUDP, Host: "x", Port: 2, Outcome: Protocol})
+	a.addConnection(Connection{Via: ViaUDP, Host: "x", Port: 1, Outcome: Protocol})
 	require.Len(t, k.list, 5)
-	require.Equal(t, Totals{Connections: 3, Refused: 6, Out: 30, In: 3, Unrecorded: 1}, a.sum())
+	require.Equal(t, Totals{Connections: 3, Refused: 6, Out: 30, In: 3, Unrecorded: 1}, a.readTotals())
 	for _, o := range []Outcome{Connected, Idle, TooLong, Stopped} {
-		require.True(t, o.made(), o)
+		require.True(t, o.hasConnected(), o)
 	}
 	for _, o := range []Outcome{HostNotListed, Metadata, Unreachable, Broken, ""} {
-		require.False(t, o.made(), o)
+		require.False(t, o.hasConnected(), o)
 	}
 }
 
@@ -46,6 +46,6 @@ func TestControl(t *testing.T) {
 	for _, addr := range []string{"127.0.0.1:443", "169.254.169.254:443", "8.8.8.8:80", "nonsense", "[::1]:443", "[fe80::1%eth0]:443"} {
 		require.ErrorIs(t, check("tcp", addr, nil), errRefused, addr)
 	}
-	require.Equal(t, Metadata, nameRefusal(netip.MustParseAddr("169.254.169.254")))
-	require.Equal(t, AddressPrivate, nameRefusal(netip.MustParseAddr("10.0.0.1")))
+	require.Equal(t, Metadata, refusalForAddress(netip.MustParseAddr("169.254.169.254")))
+	require.Equal(t, AddressPrivate, refusalForAddress(netip.MustParseAddr("10.0.0.1")))
 }

@@ -77,8 +77,8 @@ var errSpent = errors.New("the bytes of the run are used up")
 // end notes why the relay ended; the first reason holds.
 func (r *relay) end(o Outcome) { r.ended.CompareAndSwap(nil, o) }
 
-// outcome is Connected, or why the relay ended before its time.
-func (r *relay) outcome() Outcome {
+// finalOutcome is Connected, or why the relay ended before its time.
+func (r *relay) finalOutcome() Outcome {
 	if o, ok := r.ended.Load().(Outcome); ok {
 		return o
 	}
@@ -91,8 +91,8 @@ func (c *chunks) carryStream(dst, src *side) {
 	b := c.pool.Get().(*[chunkSize]byte)
 	defer c.pool.Put(b)
 	_, err := io.CopyBuffer(onlyWriter{dst}, onlyReader{src}, b[:])
-	if err != nil || !closeHalf(dst.conn) {
-		closeBoth(dst, src)
+	if err != nil || !closeWriteHalf(dst.conn) {
+		closeBothSides(dst, src)
 	}
 }
 
@@ -103,13 +103,13 @@ type (
 	onlyWriter struct{ io.Writer }
 )
 
-func closeBoth(a, b *side) {
+func closeBothSides(a, b *side) {
 	_ = a.conn.Close()
 	_ = b.conn.Close()
 }
 
-// closeHalf tells c's other side that nothing more comes.
-func closeHalf(c net.Conn) bool {
+// closeWriteHalf tells c's other side that nothing more comes.
+func closeWriteHalf(c net.Conn) bool {
 	h, ok := c.(interface{ CloseWrite() error })
 	return ok && h.CloseWrite() == nil
 }

@@ -37,10 +37,10 @@ func TestIdle(t *testing.T) {
 			_, err = io.ReadFull(program, make([]byte, 1))
 			require.NoError(t, err)
 		}
-		require.Equal(t, Connected, r.outcome())
+		require.Equal(t, Connected, r.finalOutcome())
 		<-ended
 		<-ended
-		require.Equal(t, Idle, r.outcome())
+		require.Equal(t, Idle, r.finalOutcome())
 		require.LessOrEqual(t, time.Since(start), 500*time.Second+2*time.Minute)
 		_, err := host.Write([]byte("x"))
 		require.ErrorIs(t, err, io.ErrClosedPipe)
@@ -56,7 +56,7 @@ func TestIdleReader(t *testing.T) {
 		require.NoError(t, err)
 		<-ended
 		<-ended
-		require.Equal(t, Idle, r.outcome())
+		require.Equal(t, Idle, r.finalOutcome())
 		_ = program.Close()
 	})
 }
@@ -79,6 +79,6 @@ func TestBytesOfARun(t *testing.T) {
 		require.Empty(t, rest)
 		<-ended
 		<-ended
-		require.Equal(t, TooLong, r.outcome())
+		require.Equal(t, TooLong, r.finalOutcome())
 	})
 }

@@ -22,8 +22,8 @@ type head struct {
 	source  *io.LimitedReader // where ahead reads from
 }
 
-// readHead reads one request. The program wrote it, so it is bounded.
-func readHead(r io.Reader) (head, error) {
+// readRequestHead reads one request. The program wrote it, so it is bounded.
+func readRequestHead(r io.Reader) (head, error) {
 	h := head{source: &io.LimitedReader{R: r, N: maxHead}}
 	h.ahead = bufio.NewReader(h.source)
 	var err error
@@ -38,8 +38,8 @@ func (h head) continueFrom(r io.Reader) { h.source.R, h.source.N = r, math.MaxIn
 
 var errBadRequest = errors.New("the request can't be read")
 
-// tunnels reports whether the request asks for a connection and not for an answer.
-func (h head) tunnels() bool { return h.request.Method == http.MethodConnect }
+// wantsTunnel reports whether the request asks for a connection and not for an answer.
+func (h head) wantsTunnel() bool { return h.request.Method == http.MethodConnect }
 
 // readHostPort returns what the request asks for: CONNECT names it, and an address in
 // full names it where the answer is asked for.
@@ -47,7 +47,7 @@ func (h head) readHostPort() (host string, port uint16, err error) {
 	r := h.request
 	var digits string
 	switch {
-	case h.tunnels():
+	case h.wantsTunnel():
 		if r.ContentLength > 0 || len(r.TransferEncoding) > 0 {
 			return "", 0, errBadRequest
 		}
@@ -74,7 +74,7 @@ func (p *Policy) findTarget(host string, port uint16) (target, Outcome) {
 		a = a.Unmap()
 		return target{addr: a, port: port}, p.judgeAddress(a, port)
 	}
-	name := trimName(host)
+	name := trimHostName(host)
 	return target{name: name, port: port}, p.judgeName(name, port)
 }
 
@@ -83,8 +83,8 @@ var hopHeaders = []string{
 	"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Upgrade",
 }
 
-// makeForwardable makes of the request one for the host itself: the host that was checked
-// is the one that it names, and the connection serves this request alone.
+// makeForwardable makes of the request one for the host itself. It names the host that was
+// checked, and the connection serves this request alone.
 func (h head) makeForwardable() *http.Request {
 	r := h.request
 	for _, list := range r.Header["Connection"] {

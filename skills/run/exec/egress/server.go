@@ -83,11 +83,11 @@ func Serve(ctx context.Context, files []*os.File, o Options) (*Server, error) {
 	if o.Policy == nil {
 		return nil, errors.New("egress: there is no list of hosts, so nothing is served; give Options.Policy")
 	}
-	if want := listen.Fixed + len(o.Policy.ports()); len(files) != want {
+	if want := listen.Fixed + len(o.Policy.listPorts()); len(files) != want {
 		return nil, fmt.Errorf("egress: the sandbox handed out %d sockets where %d belong to its list; nothing is served", len(files), want)
 	}
 	s := newServer(ctx, o)
-	if err := s.takeFiles(files); err != nil {
+	if err := s.makeListeners(files); err != nil {
 		s.closeSockets()
 		s.cancel()
 		return nil, err
@@ -114,8 +114,8 @@ func newServer(ctx context.Context, o Options) *Server {
 	return s
 }
 
-// takeFiles makes listeners of the files. Each has a copy of its own.
-func (s *Server) takeFiles(files []*os.File) error {
+// makeListeners makes listeners of the files. Each has a copy of its own.
+func (s *Server) makeListeners(files []*os.File) error {
 	c, err := net.FilePacketConn(files[listen.DNS])
 	if err != nil {
 		return fmt.Errorf("egress: the sandbox's DNS socket can't be served: %w", err)
@@ -173,7 +173,7 @@ func (s *Server) spawnOwned(f func()) {
 	s.wg.Go(func() {
 		defer func() {
 			if recover() != nil {
-				s.account.add(Connection{Outcome: Broken})
+				s.account.addConnection(Connection{Outcome: Broken})
 				s.cancel()
 			}
 		}()
@@ -194,14 +194,14 @@ func (s *Server) Stop() Totals {
 	s.drain()
 	late := time.AfterFunc(drainTime, s.cancel)
 	defer late.Stop()
-	s.seatAll()
+	s.awaitAllSeats()
 	s.cancel()
 	s.wg.Wait()
-	return s.account.sum()
+	return s.account.readTotals()
 }
 
-// seatAll waits until no connection has a seat, or ctx has ended.
-func (s *Server) seatAll() {
+// awaitAllSeats waits until no connection has a seat, or ctx has ended.
+func (s *Server) awaitAllSeats() {
 	for range cap(s.seats) {
 		select {
 		case s.seats <- struct{}{}:

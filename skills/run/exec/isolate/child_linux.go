@@ -13,9 +13,9 @@ import (
 // exitFailed is the child's exit code when it did not become the program.
 const exitFailed = 126
 
-// This starts the child before the packages that come later in the order are
-// initialised, which saves most of its start-up time. In every other process it
-// looks at one string. MaybeChild at the start of main is what is relied on.
+// This starts the child before packages later in the order are initialised, which saves most
+// of its start-up time. In every other process it looks at one string. MaybeChild at the start
+// of main is what is relied on.
 var _ = startedAsChild()
 
 func startedAsChild() bool {
@@ -33,7 +33,7 @@ func MaybeChild() {
 	runtime.LockOSThread()
 	unix.CloseOnExec(planFile)
 	unix.CloseOnExec(lineFile)
-	sayFailed(followPlan())
+	sendFailure(followPlan())
 	// Not by os.Exit, whose hooks belong to Vedette: those of a race detector sleep a second.
 	syscall.Exit(exitFailed)
 }
@@ -42,9 +42,9 @@ func MaybeChild() {
 func followPlan() error {
 	var p Plan
 	if err := json.NewDecoder(os.NewFile(planFile, "plan")).Decode(&p); err != nil {
-		return failAt(StepStart, errors.New("the plan can't be read"))
+		return failAtStep(StepStart, errors.New("the plan can't be read"))
 	}
-	rules := p.rules()
+	rules := p.listRules()
 	prefix := ""
 	if p.Tree {
 		if err := buildTree(&p, rules); err != nil {
@@ -57,7 +57,7 @@ func followPlan() error {
 	}
 	set, err := makeRuleset(&p, rules, prefix)
 	if err != nil {
-		return failAt(StepLandlock, err)
+		return failAtStep(StepLandlock, err)
 	}
 	if p.OwnPIDs {
 		return startInit(&p, set)

@@ -20,7 +20,10 @@
 // The child starts while packages are initialised: Go initialises those that are
 // ready in the order of their import paths, so a package that needs little comes
 // before those that cost milliseconds. For that reason isolate imports the
-// standard library and golang.org/x/sys alone, and of the library only what is
-// ready early: not path/filepath, for one. TestChildStartsEarly of cmd/vedette
-// sees what came before.
+// standard library, golang.org/x/sys and two packages that do so too (listen, mount).
+// Of the library it imports what is ready early: not path/filepath, for one.
+// TestChildStartsEarly of cmd/vedette/command sees what came before.
+//
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through skills/run/exec.
 package isolate

@@ -33,14 +33,14 @@ type birth struct {
 // only where something failed.
 func becomeProgram(p *Plan, set ruleset) error {
 	var s script
-	s.addCall(StepDir, unix.SYS_CHDIR, s.pathOf(p.Dir))
+	s.addCall(StepDir, unix.SYS_CHDIR, s.addressOfText(p.Dir))
 	if err := s.stripPrivileges(p, set); err != nil {
 		return err
 	}
 	s.limitResources(p)
 	s.execProgram(p)
 	if _, err := unix.Write(lineFile, []byte{kindReady}); err != nil {
-		return failAt(StepStart, err)
+		return failAtStep(StepStart, err)
 	}
 	_, step, errno := runScript(s.calls)
 	runtime.KeepAlive(s)
@@ -56,7 +56,7 @@ func startInit(p *Plan, set ruleset) error {
 	if p.Tree {
 		first.enterTree(p, set)
 	}
-	first.addCall(StepDir, unix.SYS_CHDIR, first.pathOf(p.Dir))
+	first.addCall(StepDir, unix.SYS_CHDIR, first.addressOfText(p.Dir))
 	if err := first.stripPrivileges(p, set); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func startInit(p *Plan, set ruleset) error {
 	// No handler of A's may run in a process without its runtime.
 	all, old := ^uint64(0), uint64(0)
 	if err := setSignals(&all, &old); err != nil {
-		return failAt(StepInit, err)
+		return failAtStep(StepInit, err)
 	}
 	program.addCall(StepProgram, unix.SYS_SETSID).may = true
 	program.limitResources(p)
@@ -78,21 +78,21 @@ func startInit(p *Plan, set ruleset) error {
 	pid, errno := forkInit(b)
 	runtime.KeepAlive([]*script{first, program, last})
 	if errno != 0 {
-		return failAt(StepClone, fmt.Errorf("make a process namespace: %w", errno))
+		return failAtStep(StepClone, fmt.Errorf("make a process namespace: %w", errno))
 	}
 	_ = setSignals(&old, nil)
-	waitFor(pid)
+	awaitInitEnd(pid)
 	syscall.Exit(0)
 	return nil
 }
 
-// protectInit adds what PID 1 does about itself: it ends with A, can't be looked
-// into, and has no handlers, so that the kernel drops every signal from within.
+// protectInit adds what PID 1 does about itself. It ends with A, can't be looked into, and has
+// no handlers, so that the kernel drops every signal from within.
 func (s *script) protectInit() {
 	s.addCall(StepInit, unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 	// Where Vedette is gone already, this fails.
 	s.addCall(StepInit, unix.SYS_WRITE, lineFile, addressOf(s, &[1]byte{kindAlive}), 1)
-	s.passInit()
+	s.passInitFile()
 	s.addCall(StepInit, unix.SYS_PRCTL, unix.PR_SET_DUMPABLE, 0)
 	standard := addressOf(s, &[4]uint64{})
 	for sig := uintptr(1); sig <= lastSignal; sig++ {
@@ -100,9 +100,9 @@ func (s *script) protectInit() {
 	}
 }
 
-// passInit hands Vedette a file that says when PID 1 has ended. The kernel says so
+// passInitFile hands Vedette a file that says when PID 1 has ended. The kernel says so
 // after the last process of the namespace is gone; the line closes before that.
-func (s *script) passInit() {
+func (s *script) passInitFile() {
 	message := &initMessage{}
 	message.data[0] = kindInit
 	message.part = unix.Iovec{Base: &message.data[0], Len: 1}
@@ -127,7 +127,7 @@ type initMessage struct {
 }
 
 // limitNumbers adds the bound on processes that holds for root too. A tree has a whole /proc
-// for it, which is gone before the program's own is mounted; without one it is written
+// for it, which is gone before the program's own is mounted. Without a tree it is written
 // through the system's, where the kernel heeds the writer's namespace.
 func (s *script) limitNumbers(p *Plan) {
 	if p.Numbers == 0 {
@@ -137,7 +137,7 @@ func (s *script) limitNumbers(p *Plan) {
 		s.writeNumbers(p, "/proc")
 		return
 	}
-	none, kind, place := s.pathOf(""), s.pathOf("proc"), s.pathOf(Stage+"/proc")
+	none, kind, place := s.addressOfText(""), s.addressOfText("proc"), s.addressOfText(Stage+"/proc")
 	mount := s.addCall(StepLimits, unix.SYS_MOUNT, kind, place, kind, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, none)
 	mount.may, mount.skip, mount.flag = true, 4, flagNoBound
 	s.writeNumbers(p, Stage+"/proc")
@@ -147,20 +147,20 @@ func (s *script) limitNumbers(p *Plan) {
 // writeNumbers adds three calls that write the bound through a /proc.
 func (s *script) writeNumbers(p *Plan, proc string) {
 	fd := new(int32)
-	open := s.addCall(StepLimits, unix.SYS_OPENAT, ^uintptr(99), s.pathOf(proc+"/sys/kernel/pid_max"), unix.O_WRONLY|unix.O_CLOEXEC)
+	open := s.addCall(StepLimits, unix.SYS_OPENAT, ^uintptr(99), s.addressOfText(proc+"/sys/kernel/pid_max"), unix.O_WRONLY|unix.O_CLOEXEC)
 	open.save, open.may, open.skip, open.flag = fd, true, 2, flagNoBound
-	value := s.pathOf(strconv.FormatInt(p.Numbers, 10))
+	value := s.addressOfText(strconv.FormatInt(p.Numbers, 10))
 	write := s.addCall(StepLimits, unix.SYS_WRITE, 0, value, uintptr(len(strconv.FormatInt(p.Numbers, 10))))
 	write.on, write.may, write.flag = fd, true, flagNoBound
 	s.addCall(StepLimits, unix.SYS_CLOSE, 0).on = fd
 }
 
-// enterTree adds /proc, makes the stage the root, lets go of the old one and
-// closes the new one to writing outside the rules.
+// enterTree adds /proc and makes the stage the root. It lets go of the old root and closes the
+// new one to writing outside the rules.
 func (s *script) enterTree(p *Plan, set ruleset) {
 	s.mountProc(p, set)
-	here, none, root := s.pathOf("."), s.pathOf(""), s.pathOf("/")
-	s.addCall(StepMounts, unix.SYS_CHDIR, s.pathOf(Stage))
+	here, none, root := s.addressOfText("."), s.addressOfText(""), s.addressOfText("/")
+	s.addCall(StepMounts, unix.SYS_CHDIR, s.addressOfText(Stage))
 	s.addCall(StepMounts, unix.SYS_PIVOT_ROOT, here, here)
 	s.addCall(StepMounts, unix.SYS_UMOUNT2, here, unix.MNT_DETACH)
 	s.addCall(StepMounts, unix.SYS_CHDIR, root)
@@ -171,12 +171,13 @@ func (s *script) enterTree(p *Plan, set ruleset) {
 // every process, and lets uid 0 open settings of the kernel for writing.
 func (s *script) mountProc(p *Plan, set ruleset) {
 	flags, data := uintptr(unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC), "subset=pid,hidepid=4"
-	if p.WholeProc {
+	whole := p.Proc == ProcWhole
+	if whole {
 		flags, data = flags|unix.MS_RDONLY, "hidepid=4"
 	}
-	kind, place := s.pathOf("proc"), s.pathOf(Stage+"/proc")
-	mount := s.addCall(StepProc, unix.SYS_MOUNT, kind, place, kind, flags, s.pathOf(data))
-	mount.may, mount.skip, mount.flag = !p.WholeProc, 2, flagNoProc
+	kind, place := s.addressOfText("proc"), s.addressOfText(Stage+"/proc")
+	mount := s.addCall(StepProc, unix.SYS_MOUNT, kind, place, kind, flags, s.addressOfText(data))
+	mount.may, mount.skip, mount.flag = !whole, 2, flagNoProc
 	attr := &unix.LandlockPathBeneathAttr{Allowed_access: readRights & set.known}
 	s.addCall(StepProc, unix.SYS_OPENAT, ^uintptr(99), place, unix.O_PATH|unix.O_CLOEXEC).save = &attr.Parent_fd
 	s.addCall(StepLandlock, unix.SYS_LANDLOCK_ADD_RULE, uintptr(set.fd), unix.LANDLOCK_RULE_PATH_BENEATH, addressOf(s, attr), 0)
@@ -202,27 +203,27 @@ func forkInit(b *birth) (pid int, errno syscall.Errno) {
 	if e != 0 || r != 0 {
 		return int(r), e
 	}
-	runInit(b)
+	runAsInit(b)
 	return 0, 0
 }
 
-// runInit is PID 1. It never returns.
+// runAsInit is PID 1. It never returns.
 //
 //go:norace
 //go:nosplit
-func runInit(b *birth) {
+func runAsInit(b *birth) {
 	flags, step, errno := runScript(b.first)
 	if errno != 0 {
-		failRaw(b, step, errno)
+		failInChild(b, step, errno)
 	}
 	// It goes on when the child has become the program, or has ended.
 	child, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.CLONE_VFORK)|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if errno != 0 {
-		failRaw(b, StepInit, errno)
+		failInChild(b, StepInit, errno)
 	}
 	if child == 0 {
 		_, step, errno = runScript(b.program)
-		failRaw(b, step, errno)
+		failInChild(b, step, errno)
 	}
 	b.started[0], b.started[1] = kindStarted, flags
 	writeLine(unsafe.Pointer(&b.started), 2)
@@ -230,8 +231,8 @@ func runInit(b *birth) {
 	reapUntil(b, child)
 }
 
-// reapUntil reaps every process of the namespace until the program has ended,
-// tells how it did, and ends; the kernel then kills what is left.
+// reapUntil reaps every process of the namespace until the program has ended, tells how it
+// did, and ends. The kernel then kills what is left.
 //
 //go:norace
 //go:nosplit
@@ -265,7 +266,7 @@ func spellNumber(b *[8]byte, at int, n uint32) {
 
 //go:norace
 //go:nosplit
-func failRaw(b *birth, step Step, errno syscall.Errno) {
+func failInChild(b *birth, step Step, errno syscall.Errno) {
 	b.failed[0], b.failed[1] = kindFailed, byte(step)
 	spellNumber(&b.failed, 2, uint32(errno))
 	writeLine(unsafe.Pointer(&b.failed), 6)
@@ -280,8 +281,8 @@ func writeLine(p unsafe.Pointer, n uintptr) {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_WRITE, lineFile, uintptr(p), n, 0, 0, 0)
 }
 
-// waitFor returns when PID 1 has ended.
-func waitFor(pid int) {
+// awaitInitEnd returns when PID 1 has ended.
+func awaitInitEnd(pid int) {
 	for {
 		if _, err := unix.Wait4(pid, nil, unix.WALL, nil); !errors.Is(err, unix.EINTR) {
 			return

@@ -36,8 +36,8 @@ func LandlockABI() int {
 	return int(v)
 }
 
-// handledRights returns all that a Landlock version can refuse: what is named
-// here and not allowed by a rule is refused.
+// handledRights returns all that a Landlock version can refuse. What is named here and not
+// allowed by a rule is refused.
 func handledRights(abi int, network bool) unix.LandlockRulesetAttr {
 	a := unix.LandlockRulesetAttr{Handled_access_fs: unix.LANDLOCK_ACCESS_FS_REFER - 1} // the thirteen of version 1
 	for _, v := range []struct {
@@ -83,7 +83,7 @@ func makeRuleset(p *Plan, rules []rule, prefix string) (ruleset, error) {
 	}
 	set := ruleset{fd: int(fd), known: attr.Handled_access_fs}
 	for _, r := range p.landlockRules(rules) {
-		err := set.allowPath(r, prefix, rightsOf(r))
+		err := set.allowPath(r, prefix, rightsForRule(r))
 		if r.own && errors.Is(err, unix.ENOENT) {
 			continue // what the operator declared lies on top of it
 		}
@@ -98,7 +98,7 @@ func makeRuleset(p *Plan, rules []rule, prefix string) (ruleset, error) {
 	return set, set.allowPath(rule{}, prefix, unix.LANDLOCK_ACCESS_FS_READ_DIR)
 }
 
-func rightsOf(r rule) uint64 {
+func rightsForRule(r rule) uint64 {
 	switch {
 	case r.dir && r.write:
 		return readRights | writeRights
@@ -111,7 +111,7 @@ func rightsOf(r rule) uint64 {
 }
 
 func (s ruleset) allowPath(r rule, prefix string, rights uint64) error {
-	fd, err := openPlace(r, prefix)
+	fd, err := openRulePlace(r, prefix)
 	if err != nil {
 		return fmt.Errorf("open a path to allow: %w", err)
 	}

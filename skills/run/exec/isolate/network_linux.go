@@ -24,16 +24,16 @@ func prepareNetwork(p *Plan) error {
 		return nil
 	}
 	if err := raiseLoopback(); err != nil {
-		return failAt(StepNetwork, err)
+		return failAtStep(StepNetwork, err)
 	}
 	fds, err := openListeners(p)
 	if err != nil {
-		return failAt(StepNetwork, err)
+		return failAtStep(StepNetwork, err)
 	}
 	if len(fds) == 0 {
 		return nil
 	}
-	return failAt(StepNetwork, sendListeners(fds))
+	return failAtStep(StepNetwork, sendListeners(fds))
 }
 
 func raiseLoopback() error {

@@ -43,26 +43,31 @@ type Plan struct {
 	OwnNet bool
 	// Network lets Landlock allow TCP, and keeps the system's resolver files.
 	Network bool
-	// WholeProc asks for all of /proc, read-only, and not for processes alone.
-	WholeProc bool
-	// HostProc lets a program without a tree read the system's /proc and
-	// certificates: what interpreters need under landlock-strict.
-	HostProc bool
-	// Overlay asks for the capabilities that an overlay needs while it is mounted.
-	Overlay bool
+	// Proc says how much of /proc the program sees.
+	Proc ProcView
 	// Egress asks for what listens in the network namespace; only with Tree and OwnNet.
 	Egress *listen.Plan `json:",omitempty"`
 	// Snapshot names the write roots that are overlays; the others are the folders
-	// themselves.
+	// themselves. The child keeps the capabilities that an overlay needs until it is mounted.
 	Snapshot *mount.Plan `json:",omitempty"`
 	// Filter is the seccomp filter, as the kernel reads it.
 	Filter []byte
 	// Limits are the program's resource limits.
 	Limits []Limit
-	// Numbers bounds the process numbers that the process namespace gives out, which
-	// root can't pass either; only with OwnPIDs, from Linux 6.14 on. 0: no bound.
+	// Numbers bounds the process numbers that the process namespace gives out, which root
+	// can't pass either. It needs OwnPIDs and Linux 6.14. 0 is no bound.
 	Numbers int64
 }
+
+// ProcView is how much of /proc a program sees.
+type ProcView uint8
+
+// The views of /proc.
+const (
+	ProcOwn   ProcView = iota // with Tree its own processes alone; without it nothing
+	ProcWhole                 // with Tree all of a /proc of its own, read-only
+	ProcHost                  // without Tree the system's, which interpreters need under landlock-strict
+)
 
 // Limit is one resource limit: a number of RLIMIT_… and its value, soft and hard.
 type Limit struct {

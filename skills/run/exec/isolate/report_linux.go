@@ -92,8 +92,8 @@ func (f *Failed) Unwrap() error {
 	return f.Errno
 }
 
-// failAt marks an error with its step.
-func failAt(s Step, err error) error {
+// failAtStep marks an error with its step.
+func failAtStep(s Step, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -106,7 +106,7 @@ func failAt(s Step, err error) error {
 type Message struct {
 	// Failed is the step that failed, if one did.
 	Failed *Failed
-	// Started says that the program runs; NoProc that its tree has no /proc; NoBound
+	// Started says that the program runs. NoProc says that its tree has no /proc, and NoBound
 	// that its process numbers could not be bounded.
 	Started, NoProc, NoBound bool
 	// Ready says that the program is next: from then on it may have run.
@@ -119,11 +119,11 @@ type Message struct {
 	Ended *syscall.WaitStatus
 }
 
-// Receive reads the child's next message from the line, and blocks until there
-// is one. ok is false when the child's end is closed.
+// Receive reads the child's next message from the line, and blocks until there is one. The
+// result ok is false when the child's end is closed.
 func Receive(line int) (m Message, ok bool, err error) {
 	buf, rights := make([]byte, 1024), make([]byte, unix.CmsgSpace(4*maxListeners))
-	n, more, err := receiveOne(line, buf, rights)
+	n, more, err := receiveMessage(line, buf, rights)
 	if err != nil {
 		return m, false, fmt.Errorf("read the child's line: %w", err)
 	}
@@ -131,7 +131,7 @@ func Receive(line int) (m Message, ok bool, err error) {
 		return m, false, nil
 	}
 	if more > 0 {
-		if m.Listeners, err = filesIn(rights[:more]); err != nil {
+		if m.Listeners, err = filesInMessage(rights[:more]); err != nil {
 			return m, false, err
 		}
 	}
@@ -154,7 +154,7 @@ func Receive(line int) (m Message, ok bool, err error) {
 	return m, true, nil
 }
 
-func receiveOne(line int, buf, rights []byte) (n, more int, err error) {
+func receiveMessage(line int, buf, rights []byte) (n, more int, err error) {
 	for {
 		n, more, _, _, err = unix.Recvmsg(line, buf, rights, unix.MSG_CMSG_CLOEXEC)
 		if !errors.Is(err, unix.EINTR) {
@@ -163,7 +163,7 @@ func receiveOne(line int, buf, rights []byte) (n, more int, err error) {
 	}
 }
 
-func filesIn(rights []byte) (out []int, err error) {
+func filesInMessage(rights []byte) (out []int, err error) {
 	all, err := unix.ParseSocketControlMessage(rights)
 	if err != nil {
 		return nil, err
@@ -178,8 +178,8 @@ func filesIn(rights []byte) (out []int, err error) {
 	return out, nil
 }
 
-// sayFailed tells why the child can't go on.
-func sayFailed(err error) {
+// sendFailure tells why the child can't go on.
+func sendFailure(err error) {
 	var f *Failed
 	if !errors.As(err, &f) {
 		f = &Failed{Step: StepStart, Text: err.Error()}

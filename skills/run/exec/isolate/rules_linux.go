@@ -25,9 +25,9 @@ func mergedLink(path string) (to string, linked bool) {
 	return to, err == nil && isWithin("/"+strings.TrimPrefix(to, "/"), "/usr") && !strings.Contains(to, "..")
 }
 
-// systemPaths are what programs need to run at all: programs, libraries, what the
-// loader reads, and the certificates of public authorities. None of it is a
-// secret on any system we know.
+// systemPaths are what programs need to run at all. They are programs, libraries, what the
+// loader reads, and the certificates of public authorities. None of it is a secret on any
+// system we know.
 func systemPaths(p *Plan) (read, write []string) {
 	for _, path := range mergedPaths {
 		if _, linked := mergedLink(path); !linked {
@@ -41,16 +41,16 @@ func systemPaths(p *Plan) (read, write []string) {
 		read = append(read, "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/services", "/etc/gai.conf")
 	}
 	write = []string{"/dev/null", "/dev/full"}
-	if p.HostProc {
+	if p.Proc == ProcHost {
 		read = append(read, "/proc")
 	}
 	return read, write
 }
 
-// rules lists all that is reachable, parents before what is in them. A path that
+// listRules lists all that is reachable, parents before what is in them. A path that
 // this system does not have is left out; the configured ones were looked up by
 // the parent. With a tree, /proc is its own and no rule.
-func (p *Plan) rules() []rule {
+func (p *Plan) listRules() []rule {
 	read, write := systemPaths(p)
 	read = slices.Concat(read, []string{p.Path}, p.Read)
 	write = slices.Concat(write, p.Write)
@@ -74,8 +74,8 @@ func (p *Plan) rules() []rule {
 	return out
 }
 
-// dropRepeats leaves out what may be read because the folder around it may be
-// read: a bind brings all that is below it.
+// dropRepeats leaves out what may be read because the folder around it may be read. A bind
+// brings all that is below it.
 func dropRepeats(rules []rule) (out []rule) {
 	for _, r := range rules {
 		around := -1

@@ -15,8 +15,8 @@ type call struct {
 	step Step
 	// save, if set, takes the result; on, if set, gives the first argument.
 	save, on *int32
-	// may says that it may fail; then the next skip calls are left out and the
-	// script's flag is set where flag is.
+	// may says that the call may fail. Then the next skip calls are left out and the script's
+	// flag is set where flag is.
 	may  bool
 	skip int
 	flag uint8
@@ -35,18 +35,18 @@ func (s *script) addCall(step Step, nr uintptr, args ...uintptr) *call {
 	return &s.calls[len(s.calls)-1]
 }
 
-// pathOf returns the address of a text that ends with a NUL.
-func (s *script) pathOf(text string) uintptr {
+// addressOfText returns the address of a text that ends with a NUL.
+func (s *script) addressOfText(text string) uintptr {
 	b := append([]byte(text), 0)
 	s.keep = append(s.keep, b)
 	return uintptr(unsafe.Pointer(&b[0]))
 }
 
-// listOf returns the address of a list of such addresses that ends with nil.
-func (s *script) listOf(texts []string) uintptr {
+// addressOfTexts returns the address of a list of such addresses that ends with nil.
+func (s *script) addressOfTexts(texts []string) uintptr {
 	list := make([]uintptr, 0, len(texts)+1)
 	for _, t := range texts {
-		list = append(list, s.pathOf(t))
+		list = append(list, s.addressOfText(t))
 	}
 	list = append(list, 0)
 	s.keep = append(s.keep, list)
@@ -84,8 +84,8 @@ func runScript(calls []call) (flags uint8, step Step, errno syscall.Errno) {
 	return flags, 0, 0
 }
 
-// stripPrivileges adds the calls that leave nothing that a program started by
-// root, or by the root of a user namespace, could use or get back.
+// stripPrivileges adds the calls that leave a program no privilege to use or get back. That
+// holds for root and for the root of a user namespace.
 func (s *script) stripPrivileges(p *Plan, set ruleset) error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		// Without CAP_SETPCAP this is refused; no_new_privs below then keeps
@@ -98,7 +98,7 @@ func (s *script) stripPrivileges(p *Plan, set ruleset) error {
 	header := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	s.addCall(StepPrivileges, unix.SYS_CAPSET, addressOf(s, header), addressOf(s, &[2]unix.CapUserData{}))
 	if len(p.Filter) == 0 || len(p.Filter)%unix.SizeofSockFilter != 0 {
-		return failAt(StepSeccomp, errNoFilter)
+		return failAtStep(StepSeccomp, errNoFilter)
 	}
 	filter := make([]unix.SockFilter, len(p.Filter)/unix.SizeofSockFilter)
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&filter[0])), len(p.Filter)), p.Filter)
@@ -120,5 +120,5 @@ func (s *script) limitResources(p *Plan) {
 // and none that Vedette was started with.
 func (s *script) execProgram(p *Plan) {
 	s.addCall(StepProgram, unix.SYS_CLOSE_RANGE, 3, uintptr(^uint32(0)), unix.CLOSE_RANGE_CLOEXEC)
-	s.addCall(StepProgram, unix.SYS_EXECVE, s.pathOf(p.Path), s.listOf(p.Argv), s.listOf(p.Env))
+	s.addCall(StepProgram, unix.SYS_EXECVE, s.addressOfText(p.Path), s.addressOfTexts(p.Argv), s.addressOfTexts(p.Env))
 }

@@ -20,13 +20,13 @@ const privateSize = "size=1g,nr_inodes=200k,"
 // folders, synthetic files and nothing else. PID 1 makes it the root.
 func buildTree(p *Plan, rules []rule) error {
 	if _, err := os.Stat(p.Dir); errors.Is(err, os.ErrNotExist) {
-		return failAt(StepDir, err) // the tree would hold an empty one
+		return failAtStep(StepDir, err) // the tree would hold an empty one
 	}
 	if err := unix.Sethostname([]byte("sandbox")); err != nil {
-		return failAt(StepMounts, fmt.Errorf("name the host: %w", err))
+		return failAtStep(StepMounts, fmt.Errorf("name the host: %w", err))
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return failAt(StepMounts, fmt.Errorf("keep mounts to ourselves: %w", err))
+		return failAtStep(StepMounts, fmt.Errorf("keep mounts to ourselves: %w", err))
 	}
 	// All copies are taken before the stage hides what is below it.
 	copies := make([]int, len(rules))
@@ -38,21 +38,21 @@ func buildTree(p *Plan, rules []rule) error {
 		copies[i] = fd
 	}
 	if err := unix.Mount("vedette", Stage, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=16m,mode=0755"); err != nil {
-		return failAt(StepMounts, fmt.Errorf("make a root: %w", err))
+		return failAtStep(StepMounts, fmt.Errorf("make a root: %w", err))
 	}
 	if err := p.furnishTree(rules); err != nil {
-		return failAt(StepMounts, err)
+		return failAtStep(StepMounts, err)
 	}
 	for i, r := range rules {
 		if err := attachMount(copies[i], r); err != nil {
-			return failAt(StepMounts, err)
+			return failAtStep(StepMounts, err)
 		}
 		if err := checkOwner(r); err != nil {
 			return err
 		}
 	}
 	if err := os.MkdirAll(Stage+p.Dir, 0o755); err != nil {
-		return failAt(StepMounts, fmt.Errorf("make the working directory: %w", err))
+		return failAtStep(StepMounts, fmt.Errorf("make the working directory: %w", err))
 	}
 	return nil
 }
@@ -61,10 +61,10 @@ func buildTree(p *Plan, rules []rule) error {
 func copyMount(p *Plan, r rule) (int, error) {
 	if !r.write || isWithin(r.path, "/dev") {
 		fd, err := cloneMount(r)
-		return fd, failAt(StepMounts, err)
+		return fd, failAtStep(StepMounts, err)
 	}
 	fd, err := mountWriteRoot(p, r)
-	return fd, failAt(StepWriteRoot, err)
+	return fd, failAtStep(StepWriteRoot, err)
 }
 
 // mountWriteRoot returns a detached mount (as open_tree or fsmount give it) that
@@ -80,7 +80,7 @@ func mountWriteRoot(p *Plan, r rule) (fd int, err error) {
 // cloneMount returns a detached copy of the mounts at a rule's path, made read-only
 // unless it may be written. Devices work below /dev alone.
 func cloneMount(r rule) (int, error) {
-	place, err := openPlace(r, "")
+	place, err := openRulePlace(r, "")
 	if err != nil {
 		return 0, fmt.Errorf("open a declared path: %w", err)
 	}
@@ -102,19 +102,19 @@ func cloneMount(r rule) (int, error) {
 	return fd, nil
 }
 
-// openPlace opens what a rule names, as a place alone. A declared path is opened where
-// it led at first, and a link that was planted since then fails: a program may change
-// what lies in its write roots between two runs.
-func openPlace(r rule, prefix string) (int, error) {
+// openRulePlace opens what a rule names, as a place alone. A declared path is opened where it
+// led at first, and a link that was planted since then fails. A program may change what lies
+// in its write roots between two runs.
+func openRulePlace(r rule, prefix string) (int, error) {
 	if prefix != "" || r.real == "" {
 		return unix.Open(prefix+r.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	}
 	return unix.Openat2(unix.AT_FDCWD, r.real, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 }
 
-// furnishTree makes what the tree holds besides the system's paths: folders for
-// the program alone, the entries of /dev that lead to its own files, and files
-// that name its user and no one else's. Binds come on top of them.
+// furnishTree makes what the tree holds besides the system's paths. These are folders for the
+// program alone, the entries of /dev that lead to its own files, and files that name its user
+// and no other. Binds come on top of them.
 func (p *Plan) furnishTree(rules []rule) error {
 	for _, dir := range p.privateFolders(rules) {
 		if err := mountPrivate(dir); err != nil {
@@ -124,12 +124,12 @@ func (p *Plan) furnishTree(rules []rule) error {
 	if err := os.MkdirAll(Stage+"/proc", 0o555); err != nil {
 		return fmt.Errorf("make a folder: %w", err)
 	}
-	if err := linkAll(); err != nil {
+	if err := makeTreeLinks(); err != nil {
 		return fmt.Errorf("make a link: %w", err)
 	}
 	for path, content := range p.Files {
 		to := Stage + path
-		if err := os.MkdirAll(folderOf(to), 0o755); err != nil {
+		if err := os.MkdirAll(parentFolder(to), 0o755); err != nil {
 			return fmt.Errorf("make a folder: %w", err)
 		}
 		if err := os.WriteFile(to, []byte(content), 0o644); err != nil { //nolint:gosec // it holds no secret
@@ -139,8 +139,8 @@ func (p *Plan) furnishTree(rules []rule) error {
 	return nil
 }
 
-// linkAll makes the links that every tree has.
-func linkAll() error {
+// makeTreeLinks makes the links that every tree has.
+func makeTreeLinks() error {
 	links := map[string]string{
 		"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2",
 	}
@@ -175,7 +175,7 @@ func mountPrivate(dir string) error {
 // attachMount puts a mount where its path says, below the stage.
 func attachMount(fd int, r rule) error {
 	to := Stage + r.path
-	if err := makePlace(to, r.dir); err != nil {
+	if err := makeMountPlace(to, r.dir); err != nil {
 		return fmt.Errorf("make a place for a mount: %w", err)
 	}
 	if err := unix.MoveMount(fd, "", unix.AT_FDCWD, to, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
@@ -184,14 +184,14 @@ func attachMount(fd int, r rule) error {
 	return unix.Close(fd)
 }
 
-func makePlace(to string, dir bool) error {
+func makeMountPlace(to string, dir bool) error {
 	if _, err := os.Stat(to); err == nil {
 		return nil
 	}
 	if dir {
 		return os.MkdirAll(to, 0o755)
 	}
-	if err := os.MkdirAll(folderOf(to), 0o755); err != nil {
+	if err := os.MkdirAll(parentFolder(to), 0o755); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o644)
@@ -201,8 +201,8 @@ func makePlace(to string, dir bool) error {
 	return f.Close()
 }
 
-// checkOwner finds a write root that root can't write to: only root's own number
-// is mapped, so files of others are as closed to it as to any stranger.
+// checkOwner finds a write root that root can't write to. Only root's own number is mapped, so
+// files of others are as closed to it as to any stranger.
 func checkOwner(r rule) error {
 	if !r.write || os.Geteuid() != 0 || isWithin(r.path, "/dev") {
 		return nil
@@ -229,6 +229,6 @@ func (p *Plan) landlockRules(rules []rule) []rule {
 	return out
 }
 
-// folderOf is the folder that a clean absolute path lies in. Package filepath is
+// parentFolder returns the folder that a clean absolute path lies in. Package filepath is
 // initialised too late to be used here.
-func folderOf(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 1)] }
+func parentFolder(path string) string { return path[:max(strings.LastIndexByte(path, '/'), 1)] }

@@ -24,15 +24,15 @@ const (
 	capabilityAttr = "security.capability"
 )
 
-// isKept reports whether an attribute is committed: those that users write, and access lists.
-func isKept(name string) bool {
+// isKeptAttr reports whether an attribute is committed: those that users write, and access lists.
+func isKeptAttr(name string) bool {
 	return strings.HasPrefix(name, "user.") && !strings.HasPrefix(name, overlayPrefix) ||
 		name == accessList || name == defaultList
 }
 
-// isStripped reports whether an attribute must not be committed. What is neither kept
+// isStrippedAttr reports whether an attribute must not be committed. What is neither kept
 // nor stripped is the system's own, such as a label.
-func isStripped(name string) bool {
+func isStrippedAttr(name string) bool {
 	return strings.HasPrefix(name, overlayPrefix) || strings.HasPrefix(name, "trusted.overlay.") || name == capabilityAttr
 }
 
@@ -84,7 +84,7 @@ func sumAttrs(fd int) (sum string, capable bool, err error) {
 	kept, total := 0, 0
 	for _, name := range names {
 		capable = capable || name == capabilityAttr
-		if !isKept(name) {
+		if !isKeptAttr(name) {
 			continue
 		}
 		value, err := readAttr(fd, name)
@@ -105,8 +105,8 @@ func sumAttrs(fd int) (sum string, capable bool, err error) {
 	return hex.EncodeToString(all.Sum(nil)), capable, nil
 }
 
-// isOpaque reports whether a folder of an upper layer hides the one below it.
-func isOpaque(fd int) bool {
+// isOpaqueFolder reports whether a folder of an upper layer hides the one below it.
+func isOpaqueFolder(fd int) bool {
 	v, err := readAttr(fd, opaqueAttr)
 	return err == nil && len(v) == 1 && v[0] == 'y'
 }
@@ -118,7 +118,7 @@ func stripAttrs(fd int) error {
 		return err
 	}
 	for _, name := range names {
-		if !isStripped(name) {
+		if !isStrippedAttr(name) {
 			continue
 		}
 		if err := unix.Fremovexattr(fd, name); err != nil && !errors.Is(err, unix.ENODATA) {
@@ -139,14 +139,14 @@ func copyAttrs(from, to int) error {
 		return err
 	}
 	for _, name := range old {
-		if isKept(name) && !slices.Contains(names, name) {
+		if isKeptAttr(name) && !slices.Contains(names, name) {
 			if err := unix.Fremovexattr(to, name); err != nil && !errors.Is(err, unix.ENODATA) {
 				return fmt.Errorf("snapshot: remove an extended attribute: %w", err)
 			}
 		}
 	}
 	for _, name := range names {
-		if !isKept(name) {
+		if !isKeptAttr(name) {
 			continue
 		}
 		value, err := readAttr(from, name)
@@ -160,17 +160,15 @@ func copyAttrs(from, to int) error {
 	return nil
 }
 
-// DescribeAttrs says for a person which extended attributes and access lists a change gives a
-// file or folder and which it takes; empty where they stay. Names are quoted where they
-// aren't plain. What can't be read says so.
-func (l *Layer) DescribeAttrs(c Change) string {
+// describeAttrs is Layer.DescribeAttrs.
+func describeAttrs(l *Layer, c Change) string {
 	if c.Path == "." || c.Refused != "" || c.Type != File && c.Type != Folder {
 		return ""
 	}
-	now, err := l.readAttrs(l.openUpper, c)
+	now, err := readKeptAttrs(l.openUpper, c)
 	was := map[string][]byte{}
 	if err == nil && c.Was == c.Type && c.Kind != Replaced {
-		was, err = l.readAttrs(l.openRoot, c)
+		was, err = readKeptAttrs(l.openRoot, c)
 	}
 	if err != nil {
 		return "attributes that can't be read"
@@ -178,36 +176,37 @@ func (l *Layer) DescribeAttrs(c Change) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if old, there := was[name]; !there || !bytes.Equal(old, now[name]) {
-			words = append(words, showAttr(name, now[name]))
+			words = append(words, describeAttr(name, now[name]))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(was)) {
 		if _, there := now[name]; !there {
-			words = append(words, "without "+showAttr(name, nil))
+			words = append(words, "without "+describeAttr(name, nil))
 		}
 	}
 	return strings.Join(words, ", ")
 }
 
-// readAttrs returns the attributes that are kept of what a change is about, on one side.
-func (l *Layer) readAttrs(open func(int) (int, error), c Change) (map[string][]byte, error) {
+// readKeptAttrs returns the attributes that are kept of what a change is about, on the side
+// that open opens.
+func readKeptAttrs(open func(int) (int, error), c Change) (map[string][]byte, error) {
 	top, err := open(c.Root)
 	if err != nil {
 		return nil, err
 	}
-	defer closeFD(top)
+	defer closeDescriptor(top)
 	fd, err := openBeneath(top, c.Path, unix.O_RDONLY|unix.O_NONBLOCK)
 	if err != nil {
 		return nil, err
 	}
-	defer closeFD(fd)
+	defer closeDescriptor(fd)
 	names, err := listAttrs(fd)
 	if err != nil {
 		return nil, err
 	}
 	out := map[string][]byte{}
 	for _, name := range names {
-		if !isKept(name) {
+		if !isKeptAttr(name) {
 			continue
 		}
 		if out[name], err = readAttr(fd, name); err != nil {
@@ -223,13 +222,13 @@ const (
 	defaultList = "system.posix_acl_default"
 )
 
-// showAttr names an attribute, and of an access list all that it gives.
-func showAttr(name string, value []byte) string {
+// describeAttr names an attribute, and of an access list all that it gives.
+func describeAttr(name string, value []byte) string {
 	switch name {
 	case accessList:
-		return strings.TrimSpace("access list " + showList(value))
+		return strings.TrimSpace("access list " + formatAccessList(value))
 	case defaultList:
-		return strings.TrimSpace("default access list " + showList(value))
+		return strings.TrimSpace("default access list " + formatAccessList(value))
 	}
 	return showName(name)
 }
@@ -242,8 +241,8 @@ const (
 
 var listKinds = map[uint16]string{1: "user", 2: "user", 4: "group", 8: "group", 16: "mask", 32: "other"}
 
-// showList returns an access list as getfacl writes it in short.
-func showList(value []byte) string {
+// formatAccessList returns an access list as getfacl writes it in short.
+func formatAccessList(value []byte) string {
 	if len(value) < listHead {
 		return ""
 	}

@@ -66,8 +66,8 @@ type Change struct {
 	Mode, WasMode uint32
 	// Size and WasSize are bytes: of a file, or of all files below a folder that is gone.
 	Size, WasSize int64
-	// Lost is how many files of the root are gone with this change: removed, cut to less
-	// than a tenth of their bytes, or replaced by something that is no file.
+	// Lost is how many files of the root are gone with this change. They are removed, cut to
+	// less than a tenth of their bytes, or replaced by something that is no file.
 	Lost int
 	// SHA256 is hex of a file's content.
 	SHA256 string
@@ -107,13 +107,14 @@ func (c *Changes) Refused() []Change {
 	return out
 }
 
-// Show returns the path for a person: as it is where every character can be seen, else
-// quoted with escapes, so that a name can't forge a line, hide an end or pass for another.
+// Show returns the path for a person. It stays as it is where every character can be seen, and
+// is quoted with escapes otherwise. So a name can't forge a line, hide an end or pass for
+// another.
 func (c Change) Show() string { return showName(c.Path) }
 
 func showName(name string) string {
 	quoted := strconv.QuoteToGraphic(name)
-	if quoted == `"`+name+`"` && strings.TrimSpace(name) == name && isVisible(name) {
+	if quoted == `"`+name+`"` && strings.TrimSpace(name) == name && isVisibleText(name) {
 		return name
 	}
 	return strconv.QuoteToASCII(name)
@@ -122,9 +123,9 @@ func showName(name string) string {
 // maxMarks is how many combining marks may follow each other: more cover what is around.
 const maxMarks = 2
 
-// isVisible reports whether all of a text is seen as what it is: it has no space but the
-// plain one, nothing without ink, and no pile of marks.
-func isVisible(text string) bool {
+// isVisibleText reports whether a person sees all of a text as what it is. Such a text has no
+// space but the plain one, nothing without ink, and no pile of marks.
+func isVisibleText(text string) bool {
 	marks := 0
 	for _, r := range text {
 		if marks++; !unicode.Is(unicode.M, r) {
@@ -142,19 +143,20 @@ const fields = 17
 
 // encodeChange returns the one line that stands for a change, in digests and journals.
 func encodeChange(c Change) string {
-	return fmt.Sprintf("%d %s %s %s %04o %04o %d %d %d %s %s %s %s %s %t %s %s", c.Root, c.Kind, orDash(string(c.Type)), orDash(string(c.Was)),
-		c.Mode, c.WasMode, c.Size, c.WasSize, c.Lost, orDash(c.SHA256), orDash(c.Listing), orDash(c.Attrs), orDash(c.Stripped),
-		orDash(string(c.Refused)), c.HardLinked, strconv.QuoteToASCII(c.Path), strconv.QuoteToASCII(c.Target))
+	return fmt.Sprintf("%d %s %s %s %04o %04o %d %d %d %s %s %s %s %s %t %s %s",
+		c.Root, c.Kind, dashIfEmpty(string(c.Type)), dashIfEmpty(string(c.Was)), c.Mode, c.WasMode, c.Size, c.WasSize, c.Lost,
+		dashIfEmpty(c.SHA256), dashIfEmpty(c.Listing), dashIfEmpty(c.Attrs), dashIfEmpty(c.Stripped),
+		dashIfEmpty(string(c.Refused)), c.HardLinked, strconv.QuoteToASCII(c.Path), strconv.QuoteToASCII(c.Target))
 }
 
-func orDash(s string) string {
+func dashIfEmpty(s string) string {
 	if s == "" {
 		return "-"
 	}
 	return s
 }
 
-func fromDash(s string) string {
+func emptyIfDash(s string) string {
 	if s == "-" {
 		return ""
 	}
@@ -192,27 +194,27 @@ func decodeChange(line string) (Change, error) {
 			return c, errLine
 		}
 	}
-	c.Kind, c.Type, c.Was = Kind(parts[1]), Type(fromDash(parts[2])), Type(fromDash(parts[3]))
-	c.Mode, c.WasMode, c.SHA256, c.Listing = uint32(mode), uint32(was), fromDash(parts[9]), fromDash(parts[10])
-	c.Attrs, c.Stripped, c.Refused = fromDash(parts[11]), fromDash(parts[12]), Reason(fromDash(parts[13]))
-	if encodeChange(c) != line || !isSound(c) {
+	c.Kind, c.Type, c.Was = Kind(parts[1]), Type(emptyIfDash(parts[2])), Type(emptyIfDash(parts[3]))
+	c.Mode, c.WasMode, c.SHA256, c.Listing = uint32(mode), uint32(was), emptyIfDash(parts[9]), emptyIfDash(parts[10])
+	c.Attrs, c.Stripped, c.Refused = emptyIfDash(parts[11]), emptyIfDash(parts[12]), Reason(emptyIfDash(parts[13]))
+	if encodeChange(c) != line || !isSoundChange(c) {
 		return c, errLine
 	}
 	return c, nil
 }
 
-// isSound reports whether a change that was read is one that a listing could have made.
-func isSound(c Change) bool {
+// isSoundChange reports whether a change that was read is one that a listing could have made.
+func isSoundChange(c Change) bool {
 	switch c.Kind {
 	case Created, Changed, Deleted, Replaced, Attributes, Touched, kept:
 	default:
 		return false
 	}
 	counts := c.Root >= 0 && c.Size >= 0 && c.WasSize >= 0 && c.Lost >= 0
-	return counts && isPath(c.Path) && isType(c.Type) && isType(c.Was) && c.Mode&^0o7777 == 0
+	return counts && isPathInRoot(c.Path) && isKnownType(c.Type) && isKnownType(c.Was) && c.Mode&^0o7777 == 0
 }
 
-func isType(t Type) bool {
+func isKnownType(t Type) bool {
 	switch t {
 	case None, File, Folder, Link, Socket, Pipe, Device:
 		return true
@@ -220,8 +222,8 @@ func isType(t Type) bool {
 	return false
 }
 
-// isPath reports whether a path stays in its root by its text alone.
-func isPath(p string) bool {
+// isPathInRoot reports whether a path stays in its root by its text alone.
+func isPathInRoot(p string) bool {
 	if p == "." {
 		return true
 	}
@@ -241,15 +243,15 @@ type digester struct{ hash.Hash }
 
 func startDigest(roots []string) digester {
 	d := digester{sha256.New()}
-	d.write("vedette snapshot 1\n%d\n", len(roots))
+	d.writeLine("vedette snapshot 1\n%d\n", len(roots))
 	for _, r := range roots {
-		d.write("%s\n", strconv.QuoteToASCII(r))
+		d.writeLine("%s\n", strconv.QuoteToASCII(r))
 	}
 	return d
 }
 
-func (d digester) write(format string, a ...any) { _, _ = fmt.Fprintf(d, format, a...) } // a hash never fails
+func (d digester) writeLine(format string, a ...any) { _, _ = fmt.Fprintf(d, format, a...) } // a hash never fails
 
-func (d digester) add(c Change) { d.write("%s\n", encodeChange(c)) }
+func (d digester) addChange(c Change) { d.writeLine("%s\n", encodeChange(c)) }
 
 func (d digester) sum() string { return "sha256:" + hex.EncodeToString(d.Sum(nil)) }

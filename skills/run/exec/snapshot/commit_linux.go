@@ -8,16 +8,15 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
-// Commit writes the changes to the roots, where they are those of the digest. Errors:
-// ErrDigest, *RefusedError, *ConflictError and *LimitError mean that nothing was written;
-// *UnfinishedError that the commit began, so Resume it; ErrBegun that one had begun
-// before; ErrBusy that another process is at it. After nil the layer holds nothing of
-// use: Discard it when the outcome is recorded.
+// Commit writes the changes to the roots, where they are those of the digest. ErrDigest,
+// *RefusedError, *ConflictError and *LimitError mean that nothing was written.
+// *UnfinishedError means that the commit began, so Resume it; ErrBegun that one had begun
+// before; ErrBusy that another process is at it. After nil the layer holds nothing of use:
+// Discard it when the outcome is recorded.
 func (l *Layer) Commit(ctx context.Context, digest string, o CommitOptions) (Report, error) {
 	unlock, err := l.lock()
 	if err != nil {
@@ -27,7 +26,7 @@ func (l *Layer) Commit(ctx context.Context, digest string, o CommitOptions) (Rep
 	if state, err := l.State(); err != nil || state != StateOpen {
 		return Report{}, errors.Join(err, ErrBegun)
 	}
-	j, err := l.decide(ctx, digest, o)
+	j, err := l.decideCommit(ctx, digest, o)
 	if err != nil {
 		return Report{}, err
 	}
@@ -37,17 +36,17 @@ func (l *Layer) Commit(ctx context.Context, digest string, o CommitOptions) (Rep
 		return Report{}, errors.Join(err, l.withdrawJournal())
 	}
 	l.reachPoint("journal")
-	return l.applyJournal(ctx, j, false)
+	return newApplier(ctx, l, false).applyJournal(j)
 }
 
-// decide lists the changes once more and plans their steps. What it returns is durable
+// decideCommit lists the changes once more and plans their steps. What it returns is durable
 // in the upper layer.
-func (l *Layer) decide(ctx context.Context, digest string, o CommitOptions) (journal, error) {
+func (l *Layer) decideCommit(ctx context.Context, digest string, o CommitOptions) (journal, error) {
 	changes, err := l.Changes(ctx)
 	if err != nil {
 		return journal{}, err
 	}
-	steps, conflicts, err := l.planSteps(ctx, changes.List)
+	steps, conflicts, err := newPlanner(ctx, l).planSteps(changes.List)
 	if err != nil {
 		return journal{}, err
 	}
@@ -92,108 +91,9 @@ func (l *Layer) Resume(ctx context.Context) (Report, error) {
 		return Report{}, err
 	}
 	if state == StateCommitted {
-		return reportOf(j), nil
+		return summarizeJournal(j), nil
 	}
-	return l.applyJournal(ctx, j, true)
-}
-
-// State returns how far the layer is.
-func (l *Layer) State() (State, error) {
-	for _, s := range []struct {
-		name  string
-		state State
-	}{{doneName, StateCommitted}, {journalName, StateBegun}} {
-		_, err := os.Lstat(filepath.Join(l.folder, s.name))
-		if err == nil {
-			return s.state, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("snapshot: look at a layer: %w", withoutPath(err))
-		}
-	}
-	return StateOpen, nil
-}
-
-// Discard removes the layer and all that the program wrote. Where a commit has begun and
-// not ended it returns ErrBegun, since only the layer can end it.
-func (l *Layer) Discard() error {
-	if unlock, err := l.lock(); err == nil {
-		defer unlock()
-	} else if errors.Is(err, ErrBusy) {
-		return err
-	}
-	if state, err := l.State(); err != nil || state == StateBegun {
-		return errors.Join(err, ErrBegun)
-	}
-	return l.removeInOrder()
-}
-
-// removeInOrder removes the layer so that one which was committed says so until it has no
-// description any more: a process that dies meanwhile must not leave what looks as if it had
-// never been committed.
-func (l *Layer) removeInOrder() error {
-	fd, err := unix.Open(l.folder, folderFlags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) {
-		return nil // it was removed before
-	}
-	if err != nil {
-		return fmt.Errorf("snapshot: open a layer: %w", err)
-	}
-	defer closeFD(fd)
-	for i := range l.meta.Roots {
-		if err := removeTree(fd, strconv.Itoa(i)); err != nil {
-			return err
-		}
-	}
-	l.reachPoint("emptied")
-	if err := removeEntry(fd, metaName, 0); err != nil {
-		return err
-	}
-	if state, err := l.State(); err == nil && state == StateCommitted {
-		if err := unix.Fsync(fd); err != nil {
-			return fmt.Errorf("snapshot: flush a layer: %w", err)
-		}
-	}
-	l.reachPoint("unnamed")
-	return removeLayer(l.folder)
-}
-
-// DiscardFolder removes what is left of a layer that Load can't open: one that was never
-// opened to its end.
-func DiscardFolder(state, id string) error {
-	l, err := Load(state, id)
-	if err == nil {
-		return l.Discard()
-	}
-	if !errors.Is(err, ErrNoLayer) || !isID(id) {
-		return err
-	}
-	return removeLayer(filepath.Join(state, id))
-}
-
-func removeLayer(folder string) error {
-	parent, err := unix.Open(filepath.Dir(folder), folderFlags|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("snapshot: open the state folder: %w", err)
-	}
-	defer closeFD(parent)
-	return removeTree(parent, filepath.Base(folder))
-}
-
-// lock keeps other processes from working on the layer until unlock.
-func (l *Layer) lock() (unlock func(), err error) {
-	fd, err := unix.Open(filepath.Join(l.folder, probeName), unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, fmt.Errorf("snapshot: lock a layer: %w", err)
-	}
-	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		closeFD(fd)
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, ErrBusy
-		}
-		return nil, fmt.Errorf("snapshot: lock a layer: %w", err)
-	}
-	return func() { closeFD(fd) }, nil
+	return newApplier(ctx, l, true).applyJournal(j)
 }
 
 // withdrawJournal takes a decision back of which no step was done.
@@ -230,51 +130,9 @@ func (l *Layer) syncUpper(steps []step) error {
 		} else {
 			err = syncPaths(upper, paths)
 		}
-		closeFD(upper)
+		closeDescriptor(upper)
 		if err != nil {
 			return fmt.Errorf("snapshot: flush the changes: %w", err)
-		}
-	}
-	return nil
-}
-
-// syncPaths flushes files and all folders on the way to them.
-func syncPaths(top int, paths []string) error {
-	folders := map[string]bool{}
-	for _, p := range paths {
-		for _, f := range listParents(p) {
-			folders[f] = true
-		}
-		fd, err := openBeneath(top, p, unix.O_RDONLY|unix.O_NONBLOCK)
-		if errors.Is(err, unix.ELOOP) {
-			continue // a link: its folder holds it
-		}
-		if err != nil {
-			return err
-		}
-		err = unix.Fsync(fd)
-		closeFD(fd)
-		if err != nil {
-			return err
-		}
-	}
-	return syncFolders(top, folders)
-}
-
-// syncFolders flushes folders below top. One that is gone needs none.
-func syncFolders(top int, folders map[string]bool) error {
-	for f := range folders {
-		fd, err := openBeneath(top, f, folderFlags)
-		if errors.Is(err, unix.ENOENT) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		err = unix.Fsync(fd)
-		closeFD(fd)
-		if err != nil {
-			return err
 		}
 	}
 	return nil
@@ -298,7 +156,7 @@ func (l *Layer) syncRoots(steps []step) error {
 			return err
 		}
 		err = syncFolders(root, list)
-		closeFD(root)
+		closeDescriptor(root)
 		if err != nil {
 			return fmt.Errorf("snapshot: flush the roots: %w", err)
 		}
@@ -306,7 +164,7 @@ func (l *Layer) syncRoots(steps []step) error {
 	return nil
 }
 
-func reportOf(j journal) Report {
+func summarizeJournal(j journal) Report {
 	r := Report{Digest: j.digest, Left: j.left}
 	for _, s := range j.steps {
 		switch s.Kind {

@@ -35,4 +35,7 @@
 // becomes one of its own. Conflicts are found by times, so a folder in which others
 // made or removed entries conflicts with what the program made there. Effects over
 // the network aren't undone.
+//
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through skills/run/exec.
 package snapshot

@@ -48,7 +48,7 @@ func encodeJournal(j journal) []byte {
 func decodeJournal(raw []byte, roots int) (journal, error) {
 	var j journal
 	text := string(raw)
-	body, end, found := cutLast(text)
+	body, end, found := cutLastLine(text)
 	sum := sha256.Sum256([]byte(body))
 	if !found || end != "end "+hex.EncodeToString(sum[:])+"\n" {
 		return j, ErrJournal
@@ -82,8 +82,8 @@ func decodeJournal(raw []byte, roots int) (journal, error) {
 	return j, nil
 }
 
-// cutLast cuts a text before its last line.
-func cutLast(text string) (body, last string, found bool) {
+// cutLastLine cuts a text before its last line.
+func cutLastLine(text string) (body, last string, found bool) {
 	if !strings.HasSuffix(text, "\n") {
 		return "", "", false
 	}
@@ -109,4 +109,10 @@ func decodeStep(line string) (step, error) {
 		return step{}, errLine
 	}
 	return s, nil
+}
+
+// displacesOld reports whether the old must go before the new can come. A folder can't be
+// exchanged for a file without showing either half made.
+func (s step) displacesOld() bool {
+	return s.Kind != Deleted && s.Was != None && (s.Was == Folder) != (s.Type == Folder)
 }

@@ -35,8 +35,8 @@ type meta struct {
 	Started int64 `json:"started"`
 	// Free is how many bytes the state's disk had left at the start; 0 if that isn't known.
 	Free int64 `json:"free,omitempty"`
-	// Boot and Offset find a clock that was set back: the id of the system's start, and
-	// wall clock less time since that start.
+	// Boot and Offset find a clock that was set back. Boot is the id of the system's start,
+	// and Offset the wall clock less the time since then.
 	Boot   string `json:"boot"`
 	Offset int64  `json:"offset"`
 }

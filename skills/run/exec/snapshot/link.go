@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// staysInside reports whether a symbolic link at rel leads to something in its root, or
-// in an allowed folder. It reads texts alone, so a
-// ".." counts only at the beginning, where it goes up from a real folder: after a name,
-// which may be a link, it could lead anywhere.
+// staysInside reports whether a symbolic link at rel leads to something in its root, or in an
+// allowed folder. It reads texts alone, so a ".." counts only at the beginning, where it goes
+// up from a real folder. After a name, which may be a link, it could lead anywhere.
 func staysInside(root, rel, target string, allowed []string) bool {
 	if target == "" {
 		return false

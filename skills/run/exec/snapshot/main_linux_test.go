@@ -236,14 +236,14 @@ func dumpTree(t testing.TB, root string) []string {
 		if err := unix.Lstat(path, &st); err != nil {
 			return err
 		}
-		line := fmt.Sprintf("%s %s", strconv.QuoteToASCII(rel), typeOf(st))
-		if typeOf(st) == Link {
+		line := fmt.Sprintf("%s %s", strconv.QuoteToASCII(rel), entryTypeOf(st))
+		if entryTypeOf(st) == Link {
 			target, err := os.Readlink(path)
 			out = append(out, line+" -> "+target)
 			return err
 		}
 		line += fmt.Sprintf(" %04o", st.Mode&0o7777)
-		if typeOf(st) == File {
+		if entryTypeOf(st) == File {
 			content, err := os.ReadFile(path)
 			if err != nil {
 				return err
@@ -269,7 +269,7 @@ func dumpTree(t testing.TB, root string) []string {
 func showLines(list []Change) []string {
 	var out []string
 	for _, c := range list {
-		line := fmt.Sprintf("%s %s %s", c.Kind, orDash(string(c.Type)), c.Show())
+		line := fmt.Sprintf("%s %s %s", c.Kind, dashIfEmpty(string(c.Type)), c.Show())
 		if c.Was != None && c.Was != c.Type {
 			line += " was " + string(c.Was)
 		}

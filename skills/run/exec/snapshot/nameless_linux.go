@@ -15,36 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MeasureRunning is Measure while a program runs; pid is PID 1 of its process namespace, as
-// this process numbers it. It counts besides the files of the layer that have no name and
-// that a process holds open: removed ones, replaced ones, and those made without a name.
-//
-// Where a process hides what it holds, keeps a file by a mapping alone, or passes one over a
-// socket, what the disk lost since the start counts in place of the sum. The error is that of
-// Measure.
-func (l *Layer) MeasureRunning(ctx context.Context, pid int) (Usage, error) {
-	u, err := l.Measure(ctx)
-	if err != nil {
-		return u, err
-	}
-	n, err := l.findNameless(ctx, pid)
-	if err != nil {
-		return u, err
-	}
-	limit := l.meta.Limits.Bytes
-	if u.Bytes += n.bytes; u.Bytes > limit {
-		return u, &LimitError{"bytes", limit}
-	}
-	if !n.hidden || l.meta.Free == 0 {
-		return u, nil
-	}
-	free, err := readFree(l.folder)
-	if err == nil && l.meta.Free-free > limit {
-		err = &LimitError{"bytes", limit}
-	}
-	return u, err
-}
-
 // maxHeld is how many descriptors one look examines. Beyond it the rest counts as hidden.
 const maxHeld = 50_000
 
@@ -64,7 +34,7 @@ type nameless struct {
 }
 
 // findNameless looks through all processes below PID 1. The error is ctx's.
-func (l *Layer) findNameless(ctx context.Context, first int) (*nameless, error) {
+func findNameless(ctx context.Context, l *Layer, first int) (*nameless, error) {
 	n := &nameless{ctx: ctx, first: first, seen: map[fileID]bool{}}
 	raw, err := os.ReadFile(procPath(first, "mountinfo"))
 	if err != nil {
@@ -99,8 +69,8 @@ func listOverlays(mountinfo string) (out []string) {
 	return out
 }
 
-// lookAtProcess looks at all threads of a process, since each may have descriptors of its own,
-// and returns the processes that they made.
+// lookAtProcess looks at all threads of a process and returns the processes that they made.
+// Each thread may have descriptors of its own.
 func (n *nameless) lookAtProcess(pid int) (children []int) {
 	if n.looked > maxHeld {
 		n.hidden = true
@@ -114,14 +84,14 @@ func (n *nameless) lookAtProcess(pid int) (children []int) {
 		below, err := listChildren(task)
 		n.hidden = n.hidden || err != nil && pid == n.first // this kernel doesn't tell them
 		children = append(children, below...)
-		if hasEnded(task) {
+		if hasThreadEnded(task) {
 			continue
 		}
 		err = n.lookAtFiles(task)
 		if err == nil && !mapped {
 			mapped, err = true, n.lookAtMappings(task)
 		}
-		if pid != n.first && !hasEnded(task) {
+		if pid != n.first && !hasThreadEnded(task) {
 			n.noteHidden(err)
 		}
 	}
@@ -136,8 +106,8 @@ func (n *nameless) noteHidden(err error) {
 	}
 }
 
-// listChildren returns the processes that a thread made, and those whose parents have ended
-// where it is that of PID 1.
+// listChildren returns the processes that a thread made. Where it is that of PID 1, those
+// whose parents have ended are among them.
 func listChildren(task string) (out []int, err error) {
 	raw, err := os.ReadFile(task + "/children")
 	for _, word := range strings.Fields(string(raw)) {
@@ -150,9 +120,9 @@ func listChildren(task string) (out []int, err error) {
 	return out, err
 }
 
-// hasEnded reports whether a thread is gone, or holds nothing any more and waits to be reaped.
+// hasThreadEnded reports whether a thread is gone, or holds nothing any more and waits to be reaped.
 // Every user may read its state.
-func hasEnded(task string) bool {
+func hasThreadEnded(task string) bool {
 	raw, err := os.ReadFile(task + "/stat")
 	after, found := bytes.CutPrefix(raw[max(bytes.LastIndexByte(raw, ')'), 0):], []byte(") "))
 	return err != nil || found && len(after) > 0 && (after[0] == 'Z' || after[0] == 'X')
@@ -191,7 +161,7 @@ func (n *nameless) lookAtFiles(task string) error {
 // descriptors wait is a place to hide some.
 func (n *nameless) countFile(info string, st unix.Stat_t) {
 	id := fileID{st.Dev, st.Ino}
-	isSocket, isNameless := typeOf(st) == Socket, typeOf(st) == File && st.Nlink == 0 && st.Blocks > 0
+	isSocket, isNameless := entryTypeOf(st) == Socket, entryTypeOf(st) == File && st.Nlink == 0 && st.Blocks > 0
 	if !isSocket && !isNameless || isNameless && n.seen[id] {
 		return
 	}

@@ -75,7 +75,7 @@ func TestMeasureOfNamelessFiles(t *testing.T) {
 			require.NoError(t, os.Mkdir(home, 0o700))
 			l := s.open(t, func(o *Options) { o.Limits = Limits{Bytes: 200_000} })
 			pid := keepIn(t, l, "HOME="+home+"\n"+row.script)
-			found, err := l.findNameless(t.Context(), pid)
+			found, err := findNameless(t.Context(), l, pid)
 			require.NoError(t, err, name)
 			require.Equal(t, row.hidden, found.hidden, name)
 			_, err = l.Measure(t.Context())

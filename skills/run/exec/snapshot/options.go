@@ -42,8 +42,8 @@ type Options struct {
 	// none with the state folder in it.
 	Roots  []string
 	Limits Limits
-	// LinkTargets are absolute folders outside of the roots to which committed links may
-	// lead, such as /usr for a Python environment. If empty, links stay in their root.
+	// LinkTargets are absolute folders outside of the roots to which committed links may lead.
+	// A Python environment needs /usr. If empty, links stay in their root.
 	LinkTargets []string
 }
 

@@ -1,14 +1,7 @@
 package snapshot
 
-import (
-	"context"
-	"os"
-
-	"golang.org/x/sys/unix"
-)
-
-// minOverwritten is from how many files of a root on their share counts where some of them
-// were written over: a program that writes its one or two results again destroys nothing.
+// minOverwritten is the least number of files of a root whose share counts where some were
+// written over. A program that writes its one or two results again destroys nothing.
 const minOverwritten = 3
 
 // isOverwrite reports whether a change may leave nothing of a file's old content. What is
@@ -19,35 +12,35 @@ func isOverwrite(c Change) bool {
 
 // addOverwritten adds the files that were written over, where with what is lost they may be
 // too many. Contents are read for nothing else.
-func (l *Layer) addOverwritten(ctx context.Context, f *Findings, c *Changes, lost map[int]int, limit MaxDeleted) error {
+func (e *examiner) addOverwritten(f *Findings, lost map[int]int, limit MaxDeleted) error {
 	maybe := map[int]int{}
-	for _, one := range c.List {
+	for _, one := range e.list {
 		if isOverwrite(one) {
 			maybe[one.Root]++
 		}
 	}
-	if many, err := l.isTooMany(ctx, lost, maybe, limit); err != nil || !many {
+	if many, err := e.isTooMany(lost, maybe, limit); err != nil || !many {
 		return err
 	}
 	over := map[int]int{}
-	for i := range l.meta.Roots {
-		list, err := l.findOverwritten(ctx, i, c.List)
+	for i := range e.layer.meta.Roots {
+		list, err := e.findOverwritten(i)
 		if err != nil {
 			return err
 		}
 		f.Overwritten = append(f.Overwritten, list...)
 		over[i] = len(list)
 	}
-	many, err := l.isTooMany(ctx, lost, over, limit)
+	many, err := e.isTooMany(lost, over, limit)
 	f.TooMany = f.TooMany || many
 	return err
 }
 
 // isTooMany reports whether files that are written over are too many together with what is
 // lost. The maps count by root.
-func (l *Layer) isTooMany(ctx context.Context, lost, over map[int]int, limit MaxDeleted) (bool, error) {
+func (e *examiner) isTooMany(lost, over map[int]int, limit MaxDeleted) (bool, error) {
 	all, written := 0, 0
-	for i := range l.meta.Roots {
+	for i := range e.layer.meta.Roots {
 		all, written = all+lost[i]+over[i], written+over[i]
 	}
 	if written > 0 && all > limit.Files {
@@ -56,12 +49,12 @@ func (l *Layer) isTooMany(ctx context.Context, lost, over map[int]int, limit Max
 	if limit.Percent <= 0 || limit.Percent >= 100 {
 		return false, nil
 	}
-	for i := range l.meta.Roots {
+	for i := range e.layer.meta.Roots {
 		gone := lost[i] + over[i]
 		if over[i] == 0 || gone < minOverwritten {
 			continue
 		}
-		of, err := l.countFiles(ctx, i, gone*100/limit.Percent+1)
+		of, err := e.countFiles(i, gone*100/limit.Percent+1)
 		if err != nil || gone*100 > of*limit.Percent {
 			return err == nil, err
 		}
@@ -70,52 +63,28 @@ func (l *Layer) isTooMany(ctx context.Context, lost, over map[int]int, limit Max
 }
 
 // findOverwritten returns the files of one root that keep little of their old content.
-func (l *Layer) findOverwritten(ctx context.Context, root int, list []Change) (out []Change, err error) {
-	upper, err := l.openUpper(root)
+func (e *examiner) findOverwritten(root int) (out []Change, err error) {
+	upper, err := e.layer.openUpper(root)
 	if err != nil {
 		return nil, err
 	}
-	defer closeFD(upper)
-	lower, err := l.openRoot(root)
+	defer closeDescriptor(upper)
+	lower, err := e.layer.openRoot(root)
 	if err != nil {
 		return nil, err
 	}
-	defer closeFD(lower)
-	for _, c := range list {
+	defer closeDescriptor(lower)
+	for _, c := range e.list {
 		if c.Root != root || !isOverwrite(c) {
 			continue
 		}
-		little, err := compareContents(ctx, lower, upper, c)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		little, err := compareContents(e.ctx, lower, upper, c)
+		if e.ctx.Err() != nil {
+			return nil, e.ctx.Err()
 		}
 		if err != nil || little { // what can't be compared counts
 			out = append(out, c)
 		}
 	}
 	return out, nil
-}
-
-// compareContents reports whether a changed file keeps little of what the root has.
-func compareContents(ctx context.Context, lower, upper int, c Change) (bool, error) {
-	older, err := openContent(lower, c.Path)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = older.Close() }()
-	newer, err := openContent(upper, c.Path)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = newer.Close() }()
-	return keepsLittle(ctx, older, c.WasSize, newer, c.Size)
-}
-
-// openContent opens a file below a folder for reading.
-func openContent(top int, rel string) (*os.File, error) {
-	fd, err := openBeneath(top, rel, unix.O_RDONLY|unix.O_NONBLOCK)
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), "file"), nil
 }

@@ -13,25 +13,25 @@ import (
 // placeFile moves a file or link from the upper layer into the root. Across file systems
 // or mounts it copies.
 func (a *applier) placeFile(p place) error {
-	up, there, err := lookAt(p.from, p.name)
+	up, there, err := lookAtEntry(p.from, p.name)
 	if err != nil {
 		return fmt.Errorf("snapshot: look at a change: %w", err)
 	}
 	if !there || up.Ino != p.upper {
 		return a.checkMoved(p, up, there)
 	}
-	st, found, err := lookAt(p.folder, p.name)
+	st, found, err := lookAtEntry(p.folder, p.name)
 	if err != nil {
 		return fmt.Errorf("snapshot: look at a root: %w", err)
 	}
-	if done, err := a.isPlaced(p, st, found); err != nil || done {
+	if done, err := a.isFilePlaced(p, st, found); err != nil || done {
 		return err
 	}
 	if err := errors.Join(p.giveGroup(), p.prepareFile()); err != nil {
 		return err
 	}
-	if p.displaces() {
-		if err := a.putAside(p); err != nil {
+	if p.displacesOld() {
+		if err := a.putPathAside(p); err != nil {
 			return err
 		}
 		found = false
@@ -41,38 +41,38 @@ func (a *applier) placeFile(p place) error {
 	if !found {
 		old = nil
 	}
-	err = a.swapIn(p, p.from, p.name, old)
+	err = a.swapFileIn(p, p.from, p.name, old)
 	if errors.Is(err, unix.EXDEV) {
-		return a.copyIn(p, old)
+		return a.copyFileIn(p, old)
 	}
 	return err
 }
 
-// checkMoved looks at what the upper layer has in place of a file that an earlier try moved:
-// the old one. Where others had put another there in the last moment and the process died
-// before it saw that, it is theirs, and the only one.
+// checkMoved looks at what the upper layer has in place of a moved file. After an earlier try
+// that is the old one. Where others had put another there in the last moment and the process
+// died before it saw that, it is theirs, and the only one.
 func (a *applier) checkMoved(p place, up unix.Stat_t, there bool) error {
 	switch {
 	case !a.redo:
 		return fmt.Errorf("snapshot: a change isn't there any more: %w", ErrDigest)
-	case !there || p.was == (seen{}) || p.displaces():
+	case !there || p.was == (seen{}) || p.displacesOld():
 		return nil
-	case up.Ino != p.was.ino || typeOf(up) != p.Was || p.Was == File && up.Size != p.WasSize:
+	case up.Ino != p.was.ino || entryTypeOf(up) != p.Was || p.Was == File && up.Size != p.WasSize:
 		return &stepConflict{ConflictEdited}
 	}
 	return nil
 }
 
-// isPlaced reports whether an earlier try copied the file to where it belongs. The error
+// isFilePlaced reports whether an earlier try copied the file to where it belongs. The error
 // is a conflict where the root has neither that nor what it had.
-func (a *applier) isPlaced(p place, st unix.Stat_t, found bool) (bool, error) {
-	if found && seenOf(st) == p.was || !found && p.was == (seen{}) {
+func (a *applier) isFilePlaced(p place, st unix.Stat_t, found bool) (bool, error) {
+	if found && newSeen(st) == p.was || !found && p.was == (seen{}) {
 		return false, nil
 	}
-	if a.redo && found && typeOf(st) == p.Type && a.isSame(p, st) {
-		return true, a.dropTemp(p)
+	if a.redo && found && entryTypeOf(st) == p.Type && a.isSameContent(p, st) {
+		return true, a.dropOldContent(p)
 	}
-	if a.redo && !found && p.displaces() {
+	if a.redo && !found && p.displacesOld() {
 		return false, nil // what was there was put aside
 	}
 	switch {
@@ -84,8 +84,8 @@ func (a *applier) isPlaced(p place, st unix.Stat_t, found bool) (bool, error) {
 	return false, &stepConflict{ConflictEdited}
 }
 
-// isSame reports whether the root has what the step writes.
-func (a *applier) isSame(p place, st unix.Stat_t) bool {
+// isSameContent reports whether the root has what the step writes.
+func (a *applier) isSameContent(p place, st unix.Stat_t) bool {
 	if p.Type == Link {
 		target, err := readTarget(p.folder, p.name)
 		return err == nil && target == p.Target
@@ -103,8 +103,8 @@ func (a *applier) isSame(p place, st unix.Stat_t) bool {
 	return err == nil && sum == p.SHA256
 }
 
-// dropTemp removes what a try that was killed left beside a path: the old content.
-func (a *applier) dropTemp(p place) error { return removeEntry(p.folder, a.temp(p), 0) }
+// dropOldContent removes what a try that was killed left beside a path: the old content.
+func (a *applier) dropOldContent(p place) error { return removeEntry(p.folder, a.copyName(p), 0) }
 
 // giveGroup gives what is new the group of the folder that it comes to, where that is such a
 // folder. The kernel does so for what is made there and not for what is moved there. A user
@@ -133,7 +133,7 @@ func (p place) prepareFile() error {
 	if err != nil {
 		return fmt.Errorf("snapshot: open a change: %w", err)
 	}
-	defer closeFD(fd)
+	defer closeDescriptor(fd)
 	// An owner that may not write to a file can't take its attributes off.
 	if err := unix.Fchmod(fd, p.Mode|0o200); err != nil {
 		return fmt.Errorf("snapshot: set permissions: %w", err)
@@ -147,51 +147,51 @@ func (p place) prepareFile() error {
 	return nil
 }
 
-// swapIn puts a file at the step's path in one move that overwrites nothing but what was
-// listed: the old one is exchanged, looked at, and put back if it is another. old is nil
-// where nothing is there.
-func (a *applier) swapIn(p place, from int, name string, old *unix.Stat_t) error {
+// swapFileIn puts a file at the step's path in one move that overwrites nothing but what was
+// listed. The old file is exchanged, looked at, and put back if it is another. The argument
+// old is nil where nothing is there.
+func (a *applier) swapFileIn(p place, from int, name string, old *unix.Stat_t) error {
 	a.layer.reachPoint("swap")
 	if old == nil {
-		return a.moveIn(p, from, name)
+		return a.moveFileIn(p, from, name)
 	}
-	ours, _, err := lookAt(from, name)
+	ours, _, err := lookAtEntry(from, name)
 	if err != nil {
 		return fmt.Errorf("snapshot: look at a change: %w", err)
 	}
 	err = unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE)
-	if errors.Is(err, unix.EACCES) && p.openUpper(from) {
+	if errors.Is(err, unix.EACCES) && p.openUpperFolder(from) {
 		err = unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE)
 	}
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return &stepConflict{ConflictGone}
 	case errors.Is(err, unix.EINVAL): // a file system that can't exchange
-		return a.replaceIn(p, from, name)
+		return a.replaceFileIn(p, from, name)
 	case err != nil:
 		return fmt.Errorf("snapshot: exchange a file: %w", err)
 	}
 	a.layer.reachPoint("swapped")
-	now, there, err := lookAt(from, name)
+	now, there, err := lookAtEntry(from, name)
 	if err == nil && there && isSameFile(now, *old) {
 		a.wrote = true
 		return nil
 	}
-	return a.putBack(p, from, name, ours.Ino)
+	return a.putFileBack(p, from, name, ours.Ino)
 }
 
 // errTwice is a file that others replaced twice while one was exchanged.
 var errTwice = errors.New("snapshot: others replaced a file twice while it was committed; the layer keeps one of theirs")
 
-// putBack undoes an exchange. Where others have replaced our file meanwhile, it is gone: their
+// putFileBack undoes an exchange. Where others have replaced our file meanwhile, it is gone: their
 // newest stays in the root, and the one before is kept beside what it was exchanged with.
-func (a *applier) putBack(p place, from int, name string, ours uint64) error {
+func (a *applier) putFileBack(p place, from int, name string, ours uint64) error {
 	for tries := range 2 {
 		if err := unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_EXCHANGE); err != nil {
 			a.wrote = true
 			return fmt.Errorf("snapshot: put a file back: %w", err)
 		}
-		st, found, err := lookAt(from, name)
+		st, found, err := lookAtEntry(from, name)
 		if tries == 0 && err == nil && found && st.Ino == ours {
 			return &stepConflict{ConflictEdited}
 		}
@@ -200,22 +200,22 @@ func (a *applier) putBack(p place, from int, name string, ours uint64) error {
 	return errTwice
 }
 
-// isSameFile reports whether a file that was moved is as it was seen before: the move itself
+// isSameFile reports whether a file that was moved is as it was seen before. The move itself
 // changes its change time alone.
 func isSameFile(now, old unix.Stat_t) bool {
 	return now.Ino == old.Ino && now.Size == old.Size && now.Mtim == old.Mtim &&
 		now.Mode == old.Mode && now.Uid == old.Uid && now.Gid == old.Gid
 }
 
-// openUpper lets the owner write to a folder of the upper layer that the program closed.
+// openUpperFolder lets the owner write to a folder of the upper layer that the program closed.
 // The journal has its permissions.
-func (p place) openUpper(from int) bool {
+func (p place) openUpperFolder(from int) bool {
 	return from == p.from && unix.Fchmod(from, 0o700) == nil
 }
 
-func (a *applier) moveIn(p place, from int, name string) error {
+func (a *applier) moveFileIn(p place, from int, name string) error {
 	err := unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_NOREPLACE)
-	if errors.Is(err, unix.EACCES) && p.openUpper(from) {
+	if errors.Is(err, unix.EACCES) && p.openUpperFolder(from) {
 		err = unix.Renameat2(from, name, p.folder, p.name, unix.RENAME_NOREPLACE)
 	}
 	if errors.Is(err, unix.EEXIST) {
@@ -228,10 +228,10 @@ func (a *applier) moveIn(p place, from int, name string) error {
 	return nil
 }
 
-// replaceIn is swapIn where the file system can't exchange: the look comes just before.
-func (a *applier) replaceIn(p place, from int, name string) error {
-	st, found, err := lookAt(p.folder, p.name)
-	if err != nil || !found || seenOf(st) != p.was {
+// replaceFileIn is swapFileIn where the file system can't exchange: the look comes just before.
+func (a *applier) replaceFileIn(p place, from int, name string) error {
+	st, found, err := lookAtEntry(p.folder, p.name)
+	if err != nil || !found || newSeen(st) != p.was {
 		return &stepConflict{ConflictEdited}
 	}
 	if err := unix.Renameat(from, name, p.folder, p.name); err != nil {
@@ -241,10 +241,10 @@ func (a *applier) replaceIn(p place, from int, name string) error {
 	return nil
 }
 
-// copyIn copies a file beside its path, and swaps it in from there. The upper layer keeps
+// copyFileIn copies a file beside its path, and swaps it in from there. The upper layer keeps
 // its own until all is durable.
-func (a *applier) copyIn(p place, old *unix.Stat_t) error {
-	temp := a.temp(p)
+func (a *applier) copyFileIn(p place, old *unix.Stat_t) error {
+	temp := a.copyName(p)
 	if err := removeEntry(p.folder, temp, 0); err != nil {
 		return err
 	}
@@ -258,9 +258,9 @@ func (a *applier) copyIn(p place, old *unix.Stat_t) error {
 		return fmt.Errorf("snapshot: copy a file: %w", withoutPath(err))
 	}
 	a.layer.reachPoint("copied")
-	err = a.swapIn(p, p.folder, temp, old)
+	err = a.swapFileIn(p, p.folder, temp, old)
 	if errors.Is(err, errTwice) {
-		return errors.Join(err, unix.Renameat2(p.folder, temp, p.folder, a.tempName(p, "theirs"), unix.RENAME_NOREPLACE))
+		return errors.Join(err, unix.Renameat2(p.folder, temp, p.folder, a.nameBeside(p, "theirs"), unix.RENAME_NOREPLACE))
 	}
 	if err != nil {
 		_ = removeEntry(p.folder, temp, 0)
@@ -304,4 +304,46 @@ func (a *applier) copyFile(p place, temp string) error {
 		return err
 	}
 	return to.Sync()
+}
+
+// place is one step with its folders open. They are opened for each step alone: what was
+// moved out of the root since must not be written to.
+type place struct {
+	step
+	index  int
+	folder int // of the root
+	from   int // of the upper layer
+	name   string
+}
+
+func (a *applier) enterPlace(s step, index int) (place, error) {
+	root, upper, err := a.openFolders(s.Root)
+	if err != nil {
+		return place{}, err
+	}
+	p := place{step: s, index: index, from: -1, folder: -1}
+	if p.folder, p.name, err = openParent(root, s.Path); err != nil {
+		return p, explainMoved(err)
+	}
+	if s.Type != File && s.Type != Link && s.Type != Folder {
+		return p, nil
+	}
+	if p.from, _, err = openParent(upper, s.Path); err != nil {
+		closeDescriptor(p.folder)
+		return p, fmt.Errorf("snapshot: open a changed folder: %w", err)
+	}
+	return p, nil
+}
+
+func explainMoved(err error) error {
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP), errors.Is(err, unix.EXDEV):
+		return &stepConflict{ConflictMoved}
+	}
+	return fmt.Errorf("snapshot: open a folder of the root: %w", err)
+}
+
+func (p place) close() {
+	closeDescriptor(p.folder)
+	closeDescriptor(p.from)
 }

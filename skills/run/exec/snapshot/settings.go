@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// setting is one setting of a configuration like git's: section and key in small letters, and
-// the value as it is written.
+// setting is one setting of a configuration like git's. The key has section and name in small
+// letters, the value is as it is written.
 type setting struct{ key, value string }
 
 // listSettings returns the settings that aren't plain. It reads more than git would: a text
@@ -62,13 +62,13 @@ func (s setting) listPlaces() (words []string, folder bool) {
 	return words, false
 }
 
-// includes reports whether a setting names a file with more settings.
-func (s setting) includes() bool {
+// includesFile reports whether a setting names a file with more settings.
+func (s setting) includesFile() bool {
 	return slices.Contains(fileKeys, s.key) && !strings.HasPrefix(s.key, "core.")
 }
 
-// splitWords returns the words of a value that may be paths: it as a whole and its parts,
-// without quotes and what mark a command.
+// splitWords returns the words of a value that may be paths. They are the value as a whole and
+// its parts, without quotes and what marks a command.
 func splitWords(value string) []string {
 	plain := strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(value)
 	words := strings.FieldsFunc(plain, func(r rune) bool { return strings.ContainsRune(" \t;|&<>()$`,=:", r) })

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openBeneath opens a path below a folder without ever leaving it: no symbolic link is
-// followed and no mount is entered. The path is isPath's.
+// openBeneath opens a path below a folder without ever leaving it. It follows no symbolic link
+// and enters no mount. The path is isPathInRoot's.
 func openBeneath(folder int, rel string, flags uint64) (int, error) {
 	how := &unix.OpenHow{Flags: flags | unix.O_CLOEXEC | unix.O_NOFOLLOW,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV}
@@ -36,14 +36,14 @@ func openParent(root int, rel string) (fd int, name string, err error) {
 	return fd, path.Base(rel), err
 }
 
-func closeFD(fd int) {
+func closeDescriptor(fd int) {
 	if fd >= 0 {
 		_ = unix.Close(fd)
 	}
 }
 
-// lookAt returns what is at a name, without following a link, or found false.
-func lookAt(folder int, name string) (st unix.Stat_t, found bool, err error) {
+// lookAtEntry returns what is at a name, without following a link, or found false.
+func lookAtEntry(folder int, name string) (st unix.Stat_t, found bool, err error) {
 	err = unix.Fstatat(folder, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	if errors.Is(err, unix.ENOENT) {
 		return st, false, nil
@@ -51,8 +51,8 @@ func lookAt(folder int, name string) (st unix.Stat_t, found bool, err error) {
 	return st, err == nil, err
 }
 
-// typeOf returns what a file is.
-func typeOf(st unix.Stat_t) Type {
+// entryTypeOf returns what a file is.
+func entryTypeOf(st unix.Stat_t) Type {
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
 		return File
@@ -73,7 +73,7 @@ func isWhiteout(st unix.Stat_t) bool {
 	return st.Mode&unix.S_IFMT == unix.S_IFCHR && st.Rdev == 0
 }
 
-func seenOf(st unix.Stat_t) seen { return seen{ino: st.Ino, ctime: st.Ctim.Nano()} }
+func newSeen(st unix.Stat_t) seen { return seen{ino: st.Ino, ctime: st.Ctim.Nano()} }
 
 // listNames returns the names in a folder, sorted, at most limit.
 func listNames(folder, limit int) ([]string, error) {
@@ -138,4 +138,18 @@ func readTarget(folder int, name string) (string, error) {
 		return "", fmt.Errorf("snapshot: read a link: %w", errors.Join(err))
 	}
 	return string(buf[:n]), nil
+}
+
+// listParents returns the folders on the way to rel, the root first.
+func listParents(rel string) []string {
+	out := []string{"."}
+	if rel == "." {
+		return out
+	}
+	for i, b := range []byte(rel) {
+		if b == '/' {
+			out = append(out, rel[:i])
+		}
+	}
+	return out
 }

@@ -10,6 +10,9 @@
 //
 // Do not call Open outside of a network namespace of its own: it would make every
 // address of the machine local.
+//
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through skills/run/exec.
 package listen
 
 // Plan says what to listen on.
@@ -34,8 +37,8 @@ const (
 	Fixed         // how many these are
 )
 
-// FrameSize is the greatest number of bytes that the packet socket hands out of one
-// packet: the headers, and nothing that was said.
+// FrameSize is the greatest number of bytes that the packet socket hands out of one packet.
+// They are the headers, and nothing that was said.
 const FrameSize = 80
 
 const dnsPort = 53

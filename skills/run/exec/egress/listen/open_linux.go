@@ -17,16 +17,16 @@ func Open(p Plan) (fds []int, err error) {
 	}
 	defer func() {
 		if err != nil {
-			closeAll(fds)
+			closeSockets(fds)
 			fds = nil
 		}
 	}()
-	if err := routeAll(); err != nil {
+	if err := routeAllToLoopback(); err != nil {
 		return nil, err
 	}
 	steps := []func() (int, error){
-		func() (int, error) { return openWatch(p) },
-		openDNS,
+		func() (int, error) { return openWatchSocket(p) },
+		openDNSSocket,
 		func() (int, error) { return openSocket(unix.SOCK_STREAM, dnsPort, false) },
 		func() (int, error) { return openSocket(unix.SOCK_STREAM, p.Proxy, true) },
 	}
@@ -43,7 +43,7 @@ func Open(p Plan) (fds []int, err error) {
 	return fds, nil
 }
 
-func closeAll(fds []int) {
+func closeSockets(fds []int) {
 	for _, fd := range fds {
 		_ = unix.Close(fd)
 	}
@@ -52,8 +52,8 @@ func closeAll(fds []int) {
 // backlog is how many connections the kernel holds until they are accepted.
 const backlog = 128
 
-// openSocket returns a socket that is bound to a port of every address, or of
-// 127.0.0.1 alone, and listens where it is a stream.
+// openSocket returns a socket that is bound to a port of every address, or of 127.0.0.1 alone.
+// A stream socket listens.
 func openSocket(kind int, port uint16, loopback bool) (int, error) {
 	fd, addr, err := openFamily(kind, port, loopback)
 	if err != nil {
@@ -69,9 +69,9 @@ func openSocket(kind int, port uint16, loopback bool) (int, error) {
 	return fd, nil
 }
 
-// openDNS returns a UDP socket that tells which address each question went to, and
-// that may answer from there: a program accepts no answer from another.
-func openDNS() (int, error) {
+// openDNSSocket returns a UDP socket that tells which address each question went to. It may
+// answer from there, since a program accepts no answer from another.
+func openDNSSocket() (int, error) {
 	fd, err := openSocket(unix.SOCK_DGRAM, dnsPort, false)
 	if err != nil {
 		return -1, err
@@ -89,7 +89,7 @@ func openDNS() (int, error) {
 	return fd, nil
 }
 
-// openFamily returns a socket for IPv6 and IPv4 at once, or for IPv4 where that is
+// openFamily returns a socket for IPv6 and IPv4 at once. It is for IPv4 alone where that is
 // enough or this kernel has no IPv6.
 func openFamily(kind int, port uint16, loopback bool) (int, unix.Sockaddr, error) {
 	kind |= unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK

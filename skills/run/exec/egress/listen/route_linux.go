@@ -11,9 +11,9 @@ import (
 // loopbackIndex is lo's in every network namespace: the kernel makes it first.
 const loopbackIndex = 1
 
-// routeAll makes every address one of lo's, as `ip route add local default dev lo`
-// does for IPv4 and for IPv6. A kernel without IPv6 has nothing to route there.
-func routeAll() error {
+// routeAllToLoopback makes every address one of lo's, as `ip route add local default dev lo`
+// does. It does so for IPv4 and IPv6. A kernel without IPv6 has nothing to route there.
+func routeAllToLoopback() error {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_ROUTE)
 	if err != nil {
 		return fmt.Errorf("open the kernel's routing socket: %w", err)
@@ -28,8 +28,8 @@ func routeAll() error {
 	return nil
 }
 
-// lacksIPv6 reports whether an IPv6 route was refused because there is no IPv6, or
-// because it is switched off: then no address of it can be reached at all.
+// lacksIPv6 reports whether an IPv6 route was refused because there is no IPv6, or it is
+// switched off. Then no address of it can be reached at all.
 func lacksIPv6(err error) bool {
 	for _, e := range []error{unix.EAFNOSUPPORT, unix.EOPNOTSUPP, unix.EACCES, unix.ENODEV} {
 		if errors.Is(err, e) {

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openWatch returns a packet socket that hands out the headers of each attempt that
-// no listener takes: a TCP connection to a port that isn't in the plan, UDP but DNS,
-// an echo request, any other protocol. What stays on the loopback addresses is the
-// program's own affair.
-func openWatch(p Plan) (int, error) {
+// openWatchSocket returns a packet socket that hands out the headers of each attempt that no
+// listener takes. Such are a TCP connection to a port that isn't in the plan, UDP but DNS, an
+// echo request, any other protocol. What stays on the loopback addresses is the program's own
+// affair.
+func openWatchSocket(p Plan) (int, error) {
 	// Protocol 0 takes no packet until the filter is there.
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -37,8 +37,8 @@ func toNetworkOrder(v uint16) uint16 {
 	return binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, v))
 }
 
-// step is one instruction of the filter; a jump names the label that it goes to, and
-// an empty one is the next step.
+// step is one instruction of the filter. A jump names the label that it goes to, and an empty
+// one is the next step.
 type step struct {
 	label      string
 	code       uint16
@@ -66,7 +66,7 @@ const (
 	flagSyn, flagAck = 0x02, 0x10
 )
 
-// buildFilter passes what openWatch says, as the kernel's classic BPF.
+// buildFilter passes what openWatchSocket says, as the kernel's classic BPF.
 func buildFilter(p Plan) []unix.SockFilter {
 	s := []step{
 		{code: loadWord, k: direction}, {code: equals, k: unix.PACKET_HOST, other: "drop"},

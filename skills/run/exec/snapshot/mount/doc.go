@@ -3,8 +3,11 @@
 // library and the system calls alone.
 //
 // A mount namespace of its own is needed, and in its user namespace the capabilities
-// SYS_ADMIN, DAC_OVERRIDE, FOWNER, CHOWN and FSETID: the kernel writes to the upper
-// layer with those of the process that mounted it.
+// SYS_ADMIN, DAC_OVERRIDE, FOWNER, CHOWN and FSETID: The kernel writes to the upper layer with
+// those of the process that mounted it.
+//
+// The package isn't stable: docs/api.md lists those that are. Programs
+// reach it through skills/run/exec.
 package mount
 
 // The names of the folders in a layer's folder for one root.

@@ -27,13 +27,13 @@ func Detach(r Root) (fd int, err error) {
 	if err := bindLower(r); err != nil {
 		return -1, err
 	}
-	// The paths are relative: they have no length limit and no separators to escape, and
-	// the program can't read the layer's place in /proc/self/mountinfo.
+	// Relative paths have no length limit and no separators to escape. The program can't read
+	// the layer's place from them in /proc/self/mountinfo.
 	return makeOverlay([][2]string{{"source", "vedette"}, {"lowerdir", Lower}, {"upperdir", Upper}, {"workdir", Work}, {"index", "off"}})
 }
 
-// bindLower goes to the layer's folder and binds the root below it, by the folder that
-// was checked and not by its name.
+// bindLower goes to the layer's folder and binds the root below it. It binds the folder that
+// was checked, and not by its name.
 func bindLower(r Root) error {
 	root, err := unix.Open(r.Path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -76,9 +76,9 @@ func makeOverlay(options [][2]string) (int, error) {
 	if err := unix.FsconfigSetFlag(fs, "userxattr"); err != nil {
 		return -1, fmt.Errorf("set userxattr of the overlay: %w", err)
 	}
-	// Without it the kernel writes all that is dirty on the layer's file system when the
-	// program ends, which takes seconds. A commit makes what it needs durable itself. A
-	// kernel before 5.10 doesn't know it, and is slower.
+	// Without volatile the kernel flushes the layer's whole file system when the program ends,
+	// which takes seconds. A commit makes what it needs durable itself. A kernel before 5.10
+	// doesn't know it, and is slower.
 	_ = unix.FsconfigSetFlag(fs, "volatile")
 	if err := unix.FsconfigCreate(fs); err != nil {
 		return -1, fmt.Errorf("make the overlay: %w", explainUpper("upperdir", err))
