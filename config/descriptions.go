@@ -155,10 +155,12 @@ var descriptions = map[string]string{
 	"Sentinel.escalate": "Asks a stronger model for a second opinion; where the two disagree, a person is asked.",
 	"Sentinel.cache_ttl": "How long an answer may be used again for the same call in the same situation: rejections, and approvals " +
 		"of reads and inward creations (default 5m, 0s never).",
-	"Sentinel.cache_size":  "How many answers are kept (default 10000).",
-	"Sentinel.timeout":     "Bounds one review, all its models together (default 30s).",
-	"Sentinel.budget":      "What the review itself may spend on models. What is beyond can't be judged: see unjudgeable.",
-	"Sentinel.canaries":    "Questions with known answers, to notice a model that has gone bad.",
+	"Sentinel.cache_size": "How many answers are kept (default 10000).",
+	"Sentinel.timeout":    "Bounds one review, all its models together (default 30s).",
+	"Sentinel.budget":     "What the review itself may spend on models. What is beyond can't be judged: see unjudgeable.",
+	"Sentinel.canaries":   "Questions with known answers, to notice a model that has gone bad.",
+	"Sentinel.doubts": "What becomes of the judge's doubts, signals that words can't settle. review: a model settles them, once it " +
+		"has passed its canaries for doubts, and they count where no model judged; count: they always count (default review).",
 	"Sentinel.unavailable": "What happens while no model can be reached.",
 	"Sentinel.unjudgeable": "What happens where a model is there and the call has no judgement: an answer that is none, a timeout of " +
 		"its own, no room in time, a spent budget, a question that is too long.",

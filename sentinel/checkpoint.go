@@ -203,6 +203,9 @@ func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start tim
 	if !isAnswer(name, v, c) {
 		return Verdict{State: Failed, Code: name + ".no_answer", Reason: "the gate gave no verdict that counts"}
 	}
+	if v.Doubt != nil && name != GateJudge {
+		v = v.countDoubt()
+	}
 	return v.withinBounds()
 }
 

@@ -43,13 +43,15 @@ type Decision struct {
 	abandoned bool // its caller left before it could be allowed
 }
 
-// settle combines the verdicts: the least outcome wins. A decision that no
-// gate took part in denies, and so does one on a proposal that is no call.
+// settle combines the verdicts: the least outcome wins, after doubts that no model has
+// judged were counted. A decision that no gate took part in denies, and so does one on a
+// proposal that is no call. It writes to Verdicts, which must be the decision's own.
 func (d *Decision) settle() {
 	if d.BlockedBy == GateParse {
 		d.Outcome = Deny
 		return
 	}
+	d.countDoubts()
 	d.Outcome, d.BlockedBy, d.Code, d.Reason, d.Degraded = Deny, "", "", "", false
 	seen := false
 	for _, v := range d.Verdicts {
@@ -190,6 +192,33 @@ type Line struct {
 	JudgeKind string     `json:"judge_kind"`
 	// Modified is there only where rules rewrote the call.
 	Modified *ModifiedLine `json:"modified,omitempty"`
+	// Doubts is what the rules could not tell, and what became of it.
+	Doubts []DoubtLine `json:"doubts"`
+}
+
+// DoubtLine is one doubt in a Line: a signal of the judge, what it takes from the score in
+// hundredths, the arguments that it was seen in, and whether it counted or was spent.
+type DoubtLine struct {
+	Signal string     `json:"signal"`
+	Amount int        `json:"amount"`
+	Args   []string   `json:"args,omitempty"`
+	State  DoubtState `json:"state"`
+}
+
+// listDoubts returns the doubts of the decision. A doubt is open where a gate had
+// denied before the review.
+func (d Decision) listDoubts() []DoubtLine {
+	out := []DoubtLine{}
+	for _, v := range d.Verdicts {
+		for _, e := range v.Doubts() {
+			l := DoubtLine{Signal: e.Signal, Amount: e.Amount, Args: e.Args}
+			if v.Doubt != nil {
+				l.State = v.Doubt.State
+			}
+			out = append(out, l)
+		}
+	}
+	return out
 }
 
 // ModifiedLine says in a Line which rules changed which arguments, and the
@@ -220,6 +249,7 @@ func (d Decision) Line(id string) Line {
 	if m := d.Modified; m != nil {
 		l.Modified = &ModifiedLine{m.Digest, m.Rules, append([]string{}, m.Args...)}
 	}
+	l.Doubts = d.listDoubts()
 	for _, v := range d.Verdicts {
 		g := GateLine{Gate: v.Gate, Outcome: v.Word(), Code: v.Code, ElapsedUS: v.Elapsed.Microseconds()}
 		if v.HasScore {
@@ -252,6 +282,7 @@ type recordedVerdict struct {
 	Score     *int              `json:"score,omitempty"`
 	Reason    string            `json:"reason,omitempty"`
 	Evidence  []Evidence        `json:"evidence,omitempty"`
+	Doubt     *recordedDoubt    `json:"doubt,omitempty"`
 	Degraded  bool              `json:"degraded,omitempty"`
 	Meta      map[string]string `json:"meta,omitempty"`
 	ElapsedUS int64             `json:"elapsed_us"`
@@ -262,7 +293,7 @@ func recordVerdicts(vs []Verdict) []recordedVerdict {
 	for i, v := range vs {
 		out[i] = recordedVerdict{
 			Gate: v.Gate, State: v.State, Outcome: v.Word(), Code: v.Code, Reason: v.Reason, Evidence: v.Evidence,
-			Degraded: v.Degraded, Meta: v.Meta, ElapsedUS: v.Elapsed.Microseconds(),
+			Doubt: recordDoubt(v.Doubt), Degraded: v.Degraded, Meta: v.Meta, ElapsedUS: v.Elapsed.Microseconds(),
 		}
 		if v.HasScore {
 			out[i].Score = &v.Score

@@ -69,6 +69,8 @@ type Evidence struct {
 	Amount int `json:"amount,omitempty"`
 	// Args are the declared arguments it was seen in.
 	Args []string `json:"args,omitempty"`
+	// Doubt is set where it is part of the verdict's doubt and not of its outcome.
+	Doubt bool `json:"doubt,omitempty"`
 }
 
 // Verdict is one gate's outcome. Its zero value denies.
@@ -89,6 +91,12 @@ type Verdict struct {
 	// values: it is sealed, and shown to the agent, to the review and to the person who is asked.
 	Detail   string
 	Evidence []Evidence
+	// Doubt is what the judge can't tell; nil where it has none.
+	Doubt *Doubt
+	// SpentDoubts is the DoubtsKey of the doubts that were before the model which
+	// judged the call. It is the review's, and empty where no model judged or the model
+	// may not spend doubts.
+	SpentDoubts string
 	// WhatYouCanDo tells the agent what would help; empty takes a default.
 	WhatYouCanDo string
 	// Degraded marks an outcome given because the gate's model, or the store

@@ -42,6 +42,7 @@ func newReviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (senti
 		Timeout: cfg.Sentinel.Timeout, Breaker: review.Breaker{Failures: b.Failures, Window: b.Window, OpenFor: b.OpenFor},
 		Concurrency: cfg.Sentinel.Concurrency, Retries: cfg.Sentinel.Retries, Terms: listTerms(cfg), Escalate: second,
 		CacheTTL: o.cacheTTL, Apart: o.apart, CacheSize: cfg.Sentinel.CacheSize, Purse: o.purse, RulesFor: cfg.Sentinel.Budget.RulesFor,
+		Doubts: review.DoubtsMode(cfg.Sentinel.Doubts), Unproved: o.apart,
 		Observer: o.observer, Log: o.log, Now: o.now,
 	}, cfg.Sentinel))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/vedette-dev/vedette/config"
@@ -11,6 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/cases"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/judge"
 	"github.com/vedette-dev/vedette/sentinel/permission"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -91,6 +93,8 @@ type JudgeView struct {
 	AskBelow  int          `json:"ask_below"`
 	Outcome   string       `json:"outcome"`
 	Signals   []SignalView `json:"signals"`
+	// Doubts is what has become of the doubts: open, counted or spent; empty without any.
+	Doubts string `json:"doubts"`
 }
 
 // SignalView is one signal of the judge.
@@ -98,6 +102,8 @@ type SignalView struct {
 	Signal string   `json:"signal"`
 	Amount int      `json:"amount"`
 	Args   []string `json:"args"`
+	// Doubt is set where it is no part of the verdict and counts where no model judges.
+	Doubt bool `json:"doubt"`
 	// Without is what the judge would say without it; empty where that is
 	// what it says.
 	Without string `json:"without"`
@@ -220,26 +226,21 @@ func viewJudge(cfg *config.Config, d sentinel.Decision) *JudgeView {
 		Score: v.Score, Threshold: int(cfg.Judge.Threshold), AskBelow: int(cfg.Judge.AskBelow), Outcome: v.Outcome.String(),
 		Signals: []SignalView{},
 	}
-	for _, e := range v.Evidence {
-		s := SignalView{Signal: e.Signal, Amount: e.Amount, Args: emptyIfNil(e.Args)}
-		// A score at an end of the scale was cut to it, by an unknown amount.
-		if v.Score > 0 && v.Score < 100 {
-			if w := j.outcomeAt(v.Score - e.Amount); w != j.Outcome {
-				s.Without = w
-			}
+	spent := v.Doubt != nil && v.Doubt.State == sentinel.DoubtSpent
+	if v.Doubt != nil {
+		j.Doubts = v.Doubt.State.String()
+	}
+	for i, e := range v.Evidence {
+		s := SignalView{Signal: e.Signal, Amount: e.Amount, Args: emptyIfNil(e.Args), Doubt: e.Doubt}
+		rest := slices.Delete(slices.Clone(v.Evidence), i, i+1)
+		without, counted := judge.Outcomes(rest, j.Threshold, j.AskBelow)
+		if !spent {
+			without = counted
+		}
+		if w := without.String(); w != j.Outcome {
+			s.Without = w
 		}
 		j.Signals = append(j.Signals, s)
 	}
 	return j
-}
-
-// outcomeAt returns what the judge says of a score.
-func (j *JudgeView) outcomeAt(score int) string {
-	switch {
-	case score < j.Threshold:
-		return sentinel.Deny.String()
-	case score < j.AskBelow:
-		return sentinel.Ask.String()
-	}
-	return sentinel.Allow.String()
 }

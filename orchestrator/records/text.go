@@ -64,7 +64,11 @@ type recordGate struct {
 		Signal string   `json:"signal"`
 		Amount int      `json:"amount"`
 		Args   []string `json:"args"`
+		Doubt  bool     `json:"doubt"`
 	} `json:"evidence"`
+	Doubt *struct {
+		State string `json:"state"`
+	} `json:"doubt"`
 	ElapsedUS int64 `json:"elapsed_us"`
 }
 
@@ -189,7 +193,14 @@ func (b recordBody) gatesTable(colour bool) *terminal.Table {
 			about = append(about, g.Reason)
 		}
 		for _, e := range g.Evidence {
-			about = append(about, strings.TrimSpace(fmt.Sprintf("%s %+d %s", e.Signal, e.Amount, strings.Join(e.Args, " "))))
+			line := strings.TrimSpace(fmt.Sprintf("%s %+d %s", e.Signal, e.Amount, strings.Join(e.Args, " ")))
+			switch {
+			case e.Doubt && g.Doubt != nil:
+				line = "doubt (" + g.Doubt.State + ") " + line
+			case e.Doubt:
+				line = "doubt " + line
+			}
+			about = append(about, line)
 		}
 		for _, k := range slices.Sorted(maps.Keys(g.Meta)) {
 			about = append(about, k+"="+g.Meta[k])

@@ -61,9 +61,9 @@
 //	amount_unknown              -5  amounts are computed as often as they are quoted
 //	amount_nowhere             -10
 //	amount_untrusted           -15
-//	ref_nowhere                 -5  ids and names of things: never for unknown, they come from look-ups
-//	ref_untrusted               -5  ids come from look-ups; -31, and target_untrusted too, where strangers alone name the
-//	                                target of a call that can't be undone or costs money
+//	ref_nowhere                  0  ids and names of things: they come from look-ups, and are shown alone
+//	ref_untrusted                0  the same; -31, and target_untrusted too, where strangers alone name the target of a
+//	                                call that can't be undone or costs money
 //
 // What stands in the arguments:
 //
@@ -93,13 +93,27 @@
 //
 // What came before:
 //
-//	first_use           -5  in a call that stays inside, after other steps: an address of a named person that nothing grounds
 //	after_refusal      -10  the trace holds a refusal of this skill, whatever its arguments were
-//	drift              -10  three steps and this change in fields that the request doesn't speak of
 //
 // Where the user hands over somebody's list ("do what the file says") and the
 // call is therefore not in the request, ungrounded values add -5 a family at
-// most, or stand alone where that costs more: they are the same sign.
+// most, or stand alone where that costs more: they are the same sign. Where how the
+// call has to do with the request is a doubt, the values keep what they add, and the
+// doubt adds the rest.
+//
+// # Doubts
+//
+// What rules can't tell and a reader could is no verdict. These signals are doubts:
+//
+//	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10
+//	unrelated    in a branch that read no strangers' text
+//	look_only    the same, and where the user hands over somebody's list
+//
+// All other signals are hard: the outcome is theirs. intent_mention raises the recorded
+// score and makes up for doubts alone. The verdict's Doubt is what all signals together
+// come to, where that is less than the outcome. A doubt asks; far below the threshold (0.15
+// under it) it denies. What becomes of a doubt, sentinel.Doubt says: a model that judges the
+// call with it settles it, and it counts wherever there was no such judgement.
 //
 // # Names
 //

@@ -32,10 +32,9 @@ const (
 // an outside value cost less than one that is nowhere, nor that less than an
 // unknown one: or text that a stranger wrote would buy something.
 var originCost = [...][numOrigins]int{
-	reference: {nowhere: 5, outside: 5},
-	account:   {named: 0, halfNamed: 5, unknown: 10, nowhere: 15, outside: 20, namedNo: 5, namedOut: 10, halfNo: 10, halfOut: 15},
-	readHost:  {unknown: 10, nowhere: 10, outside: 15},
-	amount:    {unknown: 5, nowhere: 10, outside: 15},
+	account:  {named: 0, halfNamed: 5, unknown: 10, nowhere: 15, outside: 20, namedNo: 5, namedOut: 10, halfNo: 10, halfOut: 15},
+	readHost: {unknown: 10, nowhere: 10, outside: 15},
+	amount:   {unknown: 5, nowhere: 10, outside: 15},
 	recipient: {
 		named: 0, halfNamed: 10, unknown: 33, nowhere: 33, outside: 35, namedNo: 5, namedOut: 10, halfNo: 15, halfOut: 25,
 		described: 15, describedNo: 20, describedOut: 20,
@@ -68,7 +67,7 @@ var originWord = [numOrigins]string{
 const maxValues = 256
 
 // findUngrounded gives the worst value of each family. What costs most decides, so
-// that a second, better value buys nothing.
+// that a second, better value buys nothing. An id costs nothing by itself: it is shown.
 func (v *view) findUngrounded() []sentinel.Evidence {
 	type worst struct {
 		cost int
@@ -80,13 +79,13 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 	for i, val := range v.values {
 		o := v.originOf(val, i >= maxValues)
 		n := v.costOf(val, o)
-		if n == 0 {
+		if n == 0 && (val.kind != reference || o != nowhere && o != outside) {
 			continue
 		}
 		f := family[val.kind]
 		w := found[f]
 		if w == nil {
-			if w = (&worst{}); found == nil {
+			if w = (&worst{cost: -1}); found == nil {
 				found = map[string]*worst{}
 			}
 			found[f] = w

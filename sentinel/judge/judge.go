@@ -14,6 +14,8 @@ import (
 const (
 	CodeBelowThreshold = "judge.below_threshold"
 	CodeAskBelow       = "judge.ask_below"
+	// CodeDoubt is of a verdict whose doubt counted: no model judged the call.
+	CodeDoubt = "judge.doubt"
 )
 
 // Scores in hundredths.
@@ -97,19 +99,21 @@ func orDefault(v, def int) int {
 func (*Gate) Name() string { return sentinel.GateJudge }
 
 // Check scores the call. It denies with CodeBelowThreshold, asks with
-// CodeAskBelow, and allows otherwise; the verdict always has a score. It never
-// returns an error.
+// CodeAskBelow, and allows otherwise. The verdict is made of the hard signals, and its
+// Doubt of all. The recorded score is that of all signals. Check never returns an error.
 func (g *Gate) Check(_ context.Context, c sentinel.Call) (sentinel.Verdict, error) {
-	score, evidence := g.scoreCall(c)
-	v := g.weighScore(score, formatSum(evidence))
+	s := addUp(g.collectEvidence(c))
+	v := g.weighScore(s)
 	v.Gate = sentinel.GateJudge
-	v.Score, v.HasScore = score, true
-	v.Evidence = evidence
+	v.Score, v.HasScore = clampScore(s.total), true
+	v.Evidence = s.evidence
+	v.Doubt = g.weighDoubt(s, v)
 	v.Meta = map[string]string{"judge_kind": Kind}
 	return v, nil
 }
 
-func (g *Gate) scoreCall(c sentinel.Call) (int, []sentinel.Evidence) {
+// collectEvidence lists what speaks for and against the call, each marked where it is in doubt.
+func (g *Gate) collectEvidence(c sentinel.Call) []sentinel.Evidence {
 	var evidence []sentinel.Evidence
 	for _, s := range g.seedSignals {
 		f := s.find(c)
@@ -121,29 +125,53 @@ func (g *Gate) scoreCall(c sentinel.Call) (int, []sentinel.Evidence) {
 	if g.viewSignals != nil && c.Skill() != nil {
 		evidence = append(evidence, g.findEvidence(g.readCall(c))...)
 	}
-	score := Base
-	for _, e := range evidence {
-		score += e.Amount
-	}
-	return max(0, min(score, maxScore)), evidence
+	return evidence
 }
 
-func (g *Gate) weighScore(score int, sum string) sentinel.Verdict {
-	switch {
-	case g.seedSignals == nil:
+// What an agent can do about a score that is too low.
+const (
+	adviceBelow = "propose a call that follows more plainly from the user's request, with plain paths and argument names"
+	adviceAsk   = "wait for a person, or propose a call with plain paths and argument names"
+)
+
+// weighScore is the verdict of the hard signals. Its reason is of all signals where that
+// comes to the same.
+func (g *Gate) weighScore(s sum) sentinel.Verdict {
+	if g.seedSignals == nil {
 		return sentinel.Refuse(CodeBelowThreshold, "the judge was not set up")
-	case score < g.threshold:
-		v := sentinel.Refuse(CodeBelowThreshold, formatReason(score, " < threshold ", g.threshold, sum))
-		v.WhatYouCanDo = "propose a call that follows more plainly from the user's request, with plain paths and argument names"
+	}
+	score, terms := clampScore(s.total), formatSum
+	if outcome := g.outcomeOf(s.hard); s.doubts > 0 || outcome != g.outcomeOf(s.total) {
+		score, terms = clampScore(s.hard), func([]sentinel.Evidence) string { return formatHard(s) }
+	}
+	switch g.outcomeOf(s.hard) {
+	case sentinel.Deny:
+		v := sentinel.Refuse(CodeBelowThreshold, formatReason(score, " < threshold ", g.threshold, terms(s.evidence)))
+		v.WhatYouCanDo = adviceBelow
 		return v
-	case score < g.askBelow:
-		v := sentinel.Hold(CodeAskBelow, formatReason(score, " < ask_below ", g.askBelow, sum))
-		v.WhatYouCanDo = "wait for a person, or propose a call with plain paths and argument names"
+	case sentinel.Ask:
+		v := sentinel.Hold(CodeAskBelow, formatReason(score, " < ask_below ", g.askBelow, terms(s.evidence)))
+		v.WhatYouCanDo = adviceAsk
 		return v
 	}
 	v := sentinel.Pass()
-	v.Reason = formatReason(score, " >= threshold ", g.threshold, sum)
+	v.Reason = formatReason(score, " >= threshold ", g.threshold, terms(s.evidence))
 	return v
+}
+
+func (g *Gate) outcomeOf(score int) sentinel.Outcome {
+	return outcomeAt(score, g.threshold, g.askBelow)
+}
+
+// outcomeAt is what a score comes to by itself.
+func outcomeAt(score, threshold, askBelow int) sentinel.Outcome {
+	switch score = clampScore(score); {
+	case score < threshold:
+		return sentinel.Deny
+	case score < askBelow:
+		return sentinel.Ask
+	}
+	return sentinel.Allow
 }
 
 // formatReason is the line of a verdict: how the score stands to a bound, and why.
@@ -153,18 +181,44 @@ func formatReason(score int, stands string, bound int, sum string) string {
 	return string(append(append(b, ' '), sum...))
 }
 
-// formatSum spells out how the score came about: "(base 0.70, traversal -0.20)".
+// formatSum spells out how a score came about: "(base 0.70, traversal -0.20)". What adds
+// nothing is left out.
 func formatSum(evidence []sentinel.Evidence) string {
-	b := make([]byte, 0, 96)
-	b = appendFraction(append(b, "(base "...), Base)
+	b := append(make([]byte, 0, 96), "(base "...)
+	b = appendFraction(b, Base)
 	for _, e := range evidence {
-		sign, n := " +", e.Amount
-		if n < 0 {
-			sign, n = " -", -n
+		if e.Amount != 0 {
+			b = appendSignal(append(b, ", "...), e)
 		}
-		b = appendFraction(append(append(append(b, ", "...), e.Signal...), sign...), n)
 	}
 	return string(append(b, ')'))
+}
+
+// formatHard spells out the score of the hard signals, and after it what doesn't count
+// towards it: "(base 0.70); in doubt: other_topic -0.35".
+func formatHard(s sum) string {
+	counted, rest := make([]sentinel.Evidence, 0, len(s.evidence)), []byte(nil)
+	for _, e := range s.evidence {
+		if e.Doubt || weights[e.Signal] == offsetting {
+			rest = appendSignal(append(rest, ", "...), e)
+		} else {
+			counted = append(counted, e)
+		}
+	}
+	word := "; in doubt:"
+	if s.doubts == 0 {
+		word = "; for doubts alone:"
+	}
+	return formatSum(counted) + word + string(rest[1:])
+}
+
+// appendSignal writes a signal with what it adds: "traversal -0.20".
+func appendSignal(b []byte, e sentinel.Evidence) []byte {
+	sign, n := " +", e.Amount
+	if n < 0 {
+		sign, n = " -", -n
+	}
+	return appendFraction(append(append(b, e.Signal...), sign...), n)
 }
 
 // appendFraction writes hundredths as people write scores.
@@ -174,30 +228,36 @@ func appendFraction(b []byte, n int) []byte {
 
 func (g *Gate) findEvidence(v *view) []sentinel.Evidence {
 	var out []sentinel.Evidence
+	delegates := v.request != nil && v.request.delegates
 	rel, related := findRelation(v)
-	v.related = related
+	rel.Doubt = related && isDoubt(rel, v.c.Tainted(), delegates)
+	v.related = related && !rel.Doubt
 	if related {
 		out = append(out, rel)
 	}
 	out = append(out, v.findUngrounded()...)
-	if related && v.request.delegates {
+	if related && delegates {
 		out = softenGrounding(out)
 	}
 	for _, s := range g.viewSignals {
 		if f := s.find(v); f.found {
 			n := s.amount + f.extra
-			if related && s.name == SignalOtherDate {
+			if v.related && s.name == SignalOtherDate {
 				n = max(n, softDate)
 			}
 			out = append(out, sentinel.Evidence{Signal: s.name, Amount: n, Args: f.args})
 		}
+	}
+	for i := range out {
+		out[i].Doubt = isDoubt(out[i], v.c.Tainted(), delegates)
 	}
 	return out
 }
 
 // softenGrounding takes a relation and the ungrounded values behind it for one sign:
 // the relation with the values at softRecipient, or the values alone, whichever
-// costs more. A relation that a tainted mission brings about buys nothing so.
+// costs more. A relation that a tainted mission brings about buys nothing so. Where the
+// relation is a doubt the values keep their amounts, and the relation adds the rest.
 func softenGrounding(out []sentinel.Evidence) []sentinel.Evidence {
 	full, soft := 0, out[0].Amount
 	for _, e := range out[1:] {
@@ -206,6 +266,10 @@ func softenGrounding(out []sentinel.Evidence) []sentinel.Evidence {
 	}
 	if full < soft {
 		return out[1:]
+	}
+	if out[0].Doubt {
+		out[0].Amount = soft - full
+		return out
 	}
 	for i := range out[1:] {
 		out[i+1].Amount = max(out[i+1].Amount, softRecipient)

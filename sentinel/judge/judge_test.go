@@ -67,6 +67,14 @@ func decide(t testing.TB, o judge.Options, c sentinel.Call) sentinel.Verdict {
 	return v
 }
 
+// outcomeByRules is what a verdict comes to where no model judges: its doubt counts.
+func outcomeByRules(v sentinel.Verdict) sentinel.Outcome {
+	if v.Doubt != nil {
+		return min(v.Outcome, v.Doubt.Outcome)
+	}
+	return v.Outcome
+}
+
 func score(t testing.TB, skill, args, request string) int {
 	t.Helper()
 	return check(t, judge.Options{}, call(t, skill, args, request)).Score
@@ -172,7 +180,9 @@ func TestOddKey(t *testing.T) {
 		`{"a b":1,"c d":2}`:                     nil,
 		`{"":1}`:                                nil,
 		`{"1a":1}`:                              nil,
-		`{"pfad\u00e4":1}`:                      nil,
+		`{"p\u0430th":1}`:                       nil, // a Cyrillic letter
+		`{"a\u3164":1}`:                         nil, // a letter that isn't seen
+		`{"\u200bpath":1}`:                      nil,
 		`{"more":{"x":[{"__proto__ ":1}]}}`:     {"more"},
 		`{"list":[{"ok":1},{"$where":"x"}]}`:    {"list"},
 		`{"more":{"o.k":1},"list":[{"o.k":2}]}`: {"list", "more"},
@@ -180,15 +190,21 @@ func TestOddKey(t *testing.T) {
 		v := check(t, judge.Options{}, call(t, "shop.buy", args, ""))
 		require.Equal(t, []sentinel.Evidence{{Signal: judge.SignalOddKey, Amount: -10, Args: declared}}, v.Evidence, args)
 	}
-	require.Empty(t, check(t, judge.Options{}, call(t, "shop.buy", `{"_a":1,"A9":{"b_2":[{"Z":1}]}}`, "")).Evidence)
+	for _, args := range []string{`{"_a":1,"A9":{"b_2":[{"Z":1}]}}`, `{"pfadä":1}`, `{"имя":1,"名前":{"नाम_2":1}}`} {
+		require.Empty(t, check(t, judge.Options{}, call(t, "shop.buy", args, "")).Evidence, args)
+	}
 }
 
-// A read starts a little higher; all signals add up.
+// A read starts a little higher, and all signals add up to the recorded score. For the
+// outcome a mention makes up for doubts alone.
 func TestSum(t *testing.T) {
 	v := check(t, judge.Options{}, call(t, "notes.read", `{"a b":"../x"}`, "my notes"))
 	require.Equal(t, 55, v.Score)
-	require.Equal(t, "score 0.55 >= threshold 0.30 (base 0.70, intent_mention +0.10, traversal -0.20, odd_key -0.10, read_only +0.05)",
-		v.Reason)
+	require.Equal(t, sentinel.Ask, v.Outcome)
+	require.Equal(t, "score 0.45 < ask_below 0.50 (base 0.70, traversal -0.20, odd_key -0.10, read_only +0.05); "+
+		"for doubts alone: intent_mention +0.10", v.Reason)
+	v = check(t, judge.Options{}, call(t, "notes.read", `{"a":"../x"}`, "my notes"))
+	require.Equal(t, "score 0.65 >= threshold 0.30 (base 0.70, intent_mention +0.10, traversal -0.20, read_only +0.05)", v.Reason)
 }
 
 // Between the two thresholds a person is asked; each has a default, a zero of

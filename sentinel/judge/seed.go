@@ -58,16 +58,27 @@ func findOddKey(c sentinel.Call) finding {
 	return findInArgs(c, func(key string, _ any) bool { return !isPlainKey(key) })
 }
 
+// isPlainKey reports whether a key is letters of one script, digits after the first, and
+// underscores. A Latin name with a letter of another script is none: that is how
+// look-alikes are made. Nor is one with a letter that isn't seen.
 func isPlainKey(k string) bool {
-	for i := range len(k) {
-		c := k[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
-		if !letter && (i == 0 || c < '0' || c > '9') {
+	latin, other := false, false
+	for i, c := range k {
+		switch {
+		case c == '_', i > 0 && c >= '0' && c <= '9':
+		case unicode.Is(unicode.Latin, c):
+			latin = true
+		case unicode.IsLetter(c) && !strings.ContainsRune(unseenLetters, c), i > 0 && unicode.IsMark(c):
+			other = true
+		default:
 			return false
 		}
 	}
-	return k != ""
+	return k != "" && !(latin && other)
 }
+
+// unseenLetters are the letters that no script shows: the fillers of Hangul.
+const unseenLetters = "\u115f\u1160\u3164\uffa0"
 
 // findReadOnly looks at the declared effect: a read leaves nothing to undo.
 func findReadOnly(c sentinel.Call) finding {

@@ -37,9 +37,7 @@ const (
 	SignalSecretInContent  = "secret_in_content"
 	SignalInstruction      = "instruction_text"
 	SignalBlob             = "encoded_blob"
-	SignalFirstUse         = "first_use"
 	SignalAfterRefusal     = "after_refusal"
-	SignalDrift            = "drift"
 	SignalContradicts      = "contradicts"
 	SignalOtherDate        = "other_date"
 	SignalPrivateRead      = "private_read"
@@ -113,9 +111,7 @@ func viewSignals() []viewSignal {
 		{SignalSecretInContent, -20, findSecretInContent},
 		{SignalInstruction, -20, findInstruction},
 		{SignalBlob, -10, findBlob},
-		{SignalFirstUse, -5, findFirstUse},
 		{SignalAfterRefusal, -10, findAfterRefusal},
-		{SignalDrift, -10, findDrift},
 		{SignalContradicts, -35, findContradiction},
 		{SignalOtherDate, -31, findOtherDate},
 		{SignalPrivateRead, -30, findPrivateRead},

@@ -196,8 +196,7 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// What came before counts: a refusal of the same skill, and a walk away from
-// all that was spoken of.
+// What came before counts: a refusal of the same skill.
 func TestHistory(t *testing.T) {
 	reg := caseSkills(t)
 	req := "Forward the plan to Ruth."
@@ -216,9 +215,6 @@ func TestHistory(t *testing.T) {
 	}
 	require.Contains(t, at(step("notes.delete", "refused by judge (judge.ask_below): no")), judge.SignalAfterRefusal)
 	require.NotContains(t, at(step("notes.search", "refused by judge (judge.ask_below): no")), judge.SignalAfterRefusal)
-	require.NotContains(t, at(step("lights.a", ""), step("lights.b", "")), judge.SignalDrift)
-	require.Contains(t, at(step("lights.a", ""), step("lights.b", ""), step("album.c", "")), judge.SignalDrift)
-	require.NotContains(t, at(step("lights.a", ""), step("lights.b", ""), step("email.c", "")), judge.SignalDrift)
 }
 
 // SeedOnly leaves the first four signals, whatever else there is to see.
@@ -246,7 +242,7 @@ func TestSignalsAreDocumented(t *testing.T) {
 		}
 	}
 	require.Greater(t, seen, 60)
-	for _, s := range []string{judge.SignalDrift, judge.SignalAfterRefusal, judge.SignalFirstUse, judge.SignalBlob, judge.SignalInstruction,
+	for _, s := range []string{judge.SignalAfterRefusal, judge.SignalBlob, judge.SignalInstruction,
 		judge.SignalSecretInContent, judge.SignalAddressInContent, judge.SignalAmountExceeds, judge.SignalNearMiss} {
 		require.Contains(t, string(doc), "//	"+s+" ")
 	}

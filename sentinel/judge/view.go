@@ -373,19 +373,6 @@ func (v *view) anyStep(fits func(sentinel.Step) bool) bool {
 	return false
 }
 
-func (v *view) isDomainSpoken(skill string) bool {
-	name, _, _ := strings.Cut(skill, ".")
-	for _, w := range splitName(name) {
-		st := stemWord(w)
-		for _, t := range []*text{v.request, v.mission} {
-			if t != nil && (t.words[st] || concepts[st]&t.concepts != 0) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 var (
 	// senderNames hold people or places only in skills that send to them.
 	senderNames = wordSet(`rcpt room handle mention dest destination addressee people person whom who principal grantee collaborator

@@ -10,17 +10,17 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// isWatched reports whether somebody looks at models in doubt.
+// isWatched reports whether somebody looks at suspected models.
 func (g *Gate) isWatched() bool { return g.watching.Load() > 0 }
 
-// doubtModel is a failure that may be the doing of what was asked about: the model is
+// suspectModel is a failure that may be the doing of what was asked about: the model is
 // looked at, twice in a breaker's window at most.
-func (g *Gate) doubtModel(m *model) {
+func (g *Gate) suspectModel(m *model) {
 	now := g.o.Now()
 	m.mu.Lock()
-	soon := !m.doubted.IsZero() && now.Sub(m.doubted) < m.window/2
+	soon := !m.suspectedAt.IsZero() && now.Sub(m.suspectedAt) < m.window/2
 	if !soon && g.isWatched() {
-		m.doubted = now
+		m.suspectedAt = now
 	}
 	m.mu.Unlock()
 	if !soon {
@@ -32,19 +32,19 @@ func (g *Gate) doubtModel(m *model) {
 // under way.
 func (g *Gate) requestProbe(m *model) {
 	if g.isWatched() && m.looked.CompareAndSwap(false, true) {
-		g.doubts <- m // there is room for each model once
+		g.suspects <- m // there is room for each model once
 	}
 }
 
-// probeDoubts looks at the models in doubt until ctx ends.
-func (g *Gate) probeDoubts(ctx context.Context) {
+// probeSuspects looks at the suspected models until ctx ends.
+func (g *Gate) probeSuspects(ctx context.Context) {
 	var each sync.WaitGroup
 	defer each.Wait()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case m := <-g.doubts:
+		case m := <-g.suspects:
 			each.Go(func() {
 				defer m.looked.Store(false)
 				defer func() { g.logPanic(ctx, recover()) }()
@@ -64,13 +64,13 @@ func (g *Gate) probeDoubts(ctx context.Context) {
 func (g *Gate) examineModel(ctx context.Context, m *model) error {
 	f := &fault{kind: BreakerOpen} // for those who wait, if nothing comes of it
 	defer func() { m.concludeProof(f) }()
-	list, err := canaryQuestions(drawCanarySeed(), g.o.Now(), g.o.documentView())
+	list, err := canaryQuestions(plainCanaries, drawCanarySeed(), g.o.Now(), g.o.documentView())
 	if err != nil {
 		return err
 	}
 	var r CanaryReport
 	for i := range list { // one that a server's filter stops says nothing of the model
-		if r, err = g.askCanariesOf(ctx, m, list[i:i+1], true); err != nil {
+		if r, err = g.askCanariesOf(ctx, m, setPlain, list[i:i+1], true); err != nil {
 			return err
 		}
 		if f = nil; r.Failure() == "" {
@@ -94,7 +94,7 @@ func (g *Gate) examineModel(ctx context.Context, m *model) error {
 	for _, c := range list[:len(list)-1] {
 		each.Go(func() {
 			defer func() { g.logPanic(ctx, recover()) }()
-			_, _ = g.askCanariesOf(ctx, m, []canaryQuestion{c}, true) // the breaker counts what comes of it
+			_, _ = g.askCanariesOf(ctx, m, setPlain, []canaryQuestion{c}, true) // the breaker counts what comes of it
 		})
 	}
 	each.Wait()
@@ -167,7 +167,7 @@ func (m *model) concludeProof(f *fault) {
 	defer m.mu.Unlock()
 	p := m.proof
 	if p == nil || !p.until.IsZero() {
-		return // it was asked for a doubt
+		return // it was asked about a suspicion
 	}
 	p.fault, p.until = f, time.Now()
 	if f != nil && !f.kind.Unavailable() { // the breaker knows nothing of that

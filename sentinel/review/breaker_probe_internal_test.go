@@ -18,12 +18,12 @@ func TestPendingProofIsAskedForAgain(t *testing.T) {
 	require.NoError(t, err)
 	m := g.models[0]
 	first, _ := m.newestProof() // no goroutine looks
-	require.Empty(t, g.doubts)
+	require.Empty(t, g.suspects)
 	g.watching.Add(1)
 	for range 2 {
 		again, _ := m.newestProof()
 		require.Same(t, first, again)
-		require.Len(t, g.doubts, 1)
+		require.Len(t, g.suspects, 1)
 	}
 	m.concludeProof(nil)
 	next, _ := m.newestProof()

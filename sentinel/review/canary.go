@@ -21,6 +21,12 @@ const (
 	CanaryUnanswered Canary = "unanswered"
 )
 
+// The sets of canaries.
+const (
+	setPlain  = "plain"
+	setDoubts = "doubts"
+)
+
 // canaryUser is the user of canaries, and no real one: no user's name holds a NUL.
 const canaryUser = "\x00canary"
 
@@ -34,11 +40,16 @@ type CanaryOptions struct {
 	Seed uint64
 	// Models are the names of those to ask; nil is all of both chains.
 	Models []string
+	// Doubts asks the canaries for doubts in place of the plain ones: whether a model
+	// settles by meaning what the judge's rules are in doubt about.
+	Doubts bool
 }
 
 // CanaryReport is what came of one model's canaries. It holds no text of theirs.
 type CanaryReport struct {
-	Model   string         `json:"model"`
+	Model string `json:"model"`
+	// Set is plain or doubts.
+	Set     string         `json:"set"`
 	Result  Canary         `json:"result"`
 	Answers []CanaryAnswer `json:"answers"`
 	// Requests, TokensIn, TokensOut and Cost are what asking took.
@@ -80,7 +91,42 @@ func (r CanaryReport) Failure() Failure {
 	return ""
 }
 
+// The bounds of the canaries for doubts. Who approves everything, or at random, passes none
+// of them; a model that errs now and then does.
+const (
+	fewestDoubtCanaries = 36 // that must be judged, of at least 40
+	mostWrongApprovals  = 1
+	mostWrongRejections = 3
+)
+
+// rateDoubtAnswers rates a round of the canaries for doubts.
+func (r CanaryReport) rateDoubtAnswers() Canary {
+	judged, approvals, rejections := 0, 0, 0
+	for _, a := range r.Answers {
+		switch {
+		case a.Got == "":
+			continue
+		case a.Got == a.Want:
+		case a.Got == "approve":
+			approvals++
+		default:
+			rejections++
+		}
+		judged++
+	}
+	switch {
+	case approvals > mostWrongApprovals || rejections > mostWrongRejections:
+		return CanaryFailed
+	case judged < fewestDoubtCanaries:
+		return CanaryUnanswered
+	}
+	return CanaryPassed
+}
+
 func (r CanaryReport) rateAnswers() Canary {
+	if r.Set == setDoubts {
+		return r.rateDoubtAnswers()
+	}
 	approved, rejected := 0, 0
 	for _, a := range r.Answers {
 		switch {

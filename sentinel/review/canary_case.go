@@ -13,8 +13,11 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-//go:embed canaries/v1.json
-var canaryFile []byte
+//go:embed canaries/plain.json
+var plainCanaries []byte
+
+//go:embed canaries/doubts.json
+var doubtCanaries []byte
 
 // canaryCase is a call whose right verdict is beyond doubt. Its texts have names in
 // braces where a name, an address, an id or a date goes.
@@ -28,6 +31,10 @@ type canaryCase struct {
 	Wordings []canaryWording `json:"wordings"`
 	// Arguments are as a model would write them.
 	Arguments json.RawMessage `json:"arguments"`
+	// Score and Doubts are what the judge would have said: a score in hundredths, and
+	// signals with their amounts. Plain canaries have neither.
+	Score  int      `json:"score"`
+	Doubts []string `json:"doubts"`
 }
 
 // canaryWording is what the user and the orchestrator would have said.
@@ -43,17 +50,14 @@ type canaryQuestion struct {
 	document string
 }
 
-// canaryQuestions makes the questions of one seed, through the same Call and the
-// same description as any other.
-func canaryQuestions(seed uint64, now time.Time, v view) ([]canaryQuestion, error) {
+// canaryQuestions makes the questions of one seed from a file of cases, through the same
+// Call and the same description as any other.
+func canaryQuestions(file []byte, seed uint64, now time.Time, v view) ([]canaryQuestion, error) {
 	var cases []canaryCase
-	if err := json.Unmarshal(canaryFile, &cases); err != nil {
+	if err := json.Unmarshal(file, &cases); err != nil {
 		return nil, fmt.Errorf("the canaries can't be read: %w", err)
 	}
 	r := rand.New(rand.NewPCG(seed, uint64(len(cases)))) //nolint:gosec // it varies texts, guards nothing
-	// The judge has not seen these calls; a document without its part would
-	// be known by that.
-	v.judged = &judgePart{Score: formatHundredths(100), Signals: []string{}}
 	out := make([]canaryQuestion, len(cases))
 	for i := range cases {
 		c := &cases[i]
@@ -61,6 +65,7 @@ func canaryQuestions(seed uint64, now time.Time, v view) ([]canaryQuestion, erro
 		if err != nil {
 			return nil, fmt.Errorf("canary %s: %w", c.Name, err)
 		}
+		v.judged = c.describeJudged()
 		doc, fits := describeCall(call, v)
 		if !fits {
 			return nil, fmt.Errorf("canary %s does not fit into a question", c.Name)
@@ -71,6 +76,15 @@ func canaryQuestions(seed uint64, now time.Time, v view) ([]canaryQuestion, erro
 		r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	}
 	return out, nil
+}
+
+// describeJudged stands in for the judge, which has not seen these calls: a document
+// without its part would be known by that.
+func (c *canaryCase) describeJudged() *judgePart {
+	if len(c.Doubts) == 0 {
+		return &judgePart{Score: formatHundredths(100), Signals: []string{}}
+	}
+	return &judgePart{Score: formatHundredths(c.Score), Signals: []string{}, Doubts: c.Doubts}
 }
 
 // isAlternating reports whether approvals and rejections take turns: a model that

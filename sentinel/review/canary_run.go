@@ -17,6 +17,9 @@ const (
 	canaryAgain = 10 * time.Minute
 	// canaryRound bounds all models of one round.
 	canaryRound = 10 * time.Minute
+	// doubtsAgain is how long a model that has passed its canaries for doubts isn't asked
+	// them again: they are many.
+	doubtsAgain = 24 * time.Hour
 )
 
 // RunCanaries asks every model its canaries at once and then every so often, give or take a
@@ -42,7 +45,7 @@ func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {
 	defer g.watching.Add(-1)
 	looking.Go(func() {
 		defer func() { g.logPanic(ctx, recover()) }()
-		g.probeDoubts(ctx)
+		g.probeSuspects(ctx)
 	})
 	var pending []string // nil: all
 	full := time.Now()
@@ -71,12 +74,17 @@ func (g *Gate) canaryRound(ctx context.Context, names []string) (pending []strin
 	bound, cancel := context.WithTimeout(ctx, canaryRound)
 	defer cancel()
 	list, err := g.AskCanaries(bound, CanaryOptions{Models: names})
-	passed := map[string]bool{}
+	passed, sound := map[string]bool{}, []string{}
 	for _, r := range list {
-		passed[r.Model] = r.Result == CanaryPassed
+		if passed[r.Model] = r.Result == CanaryPassed; passed[r.Model] {
+			sound = append(sound, r.Model)
+		}
 	}
 	if names == nil {
 		names = g.Models()
+	}
+	if due := g.listDueForDoubts(sound); err == nil && len(due) > 0 {
+		_, err = g.AskCanaries(bound, CanaryOptions{Models: due, Doubts: true})
 	}
 	pending = []string{}
 	for _, n := range names {
@@ -88,6 +96,23 @@ func (g *Gate) canaryRound(ctx context.Context, names []string) (pending []strin
 		err = nil
 	}
 	return pending, err
+}
+
+// listDueForDoubts returns those of the named models that are to be asked the canaries for
+// doubts.
+func (g *Gate) listDueForDoubts(names []string) []string {
+	var due []string
+	for _, m := range g.modelsOfBothChains() {
+		if g.o.Doubts == DoubtsCount || !slices.Contains(names, m.name) {
+			continue
+		}
+		m.mu.Lock()
+		if m.doubtCanary != CanaryPassed || g.o.Now().Sub(m.doubtAt) >= doubtsAgain {
+			due = append(due, m.name)
+		}
+		m.mu.Unlock()
+	}
+	return due
 }
 
 // spreadInterval keeps processes that were started together from asking together.
@@ -110,15 +135,19 @@ func (g *Gate) AskCanaries(ctx context.Context, o CanaryOptions) ([]CanaryReport
 		if o.Models != nil && !slices.Contains(o.Models, m.name) {
 			continue
 		}
-		list, err := canaryQuestions(seed+uint64(i), g.o.Now(), g.o.documentView()) //nolint:gosec // an index
+		file, set, mark := plainCanaries, setPlain, g.markByCanaries
+		if o.Doubts {
+			file, set, mark = doubtCanaries, setDoubts, g.markByDoubtCanaries
+		}
+		list, err := canaryQuestions(file, seed+uint64(i), g.o.Now(), g.o.documentView()) //nolint:gosec // an index
 		if err != nil {
 			return out, err
 		}
-		r, err := g.askCanariesOf(ctx, m, list, false)
+		r, err := g.askCanariesOf(ctx, m, set, list, false)
 		if err != nil {
 			return out, err
 		}
-		g.markByCanaries(ctx, m, r)
+		mark(ctx, m, r)
 		out = append(out, r)
 	}
 	return out, nil
@@ -126,9 +155,9 @@ func (g *Gate) AskCanaries(ctx context.Context, o CanaryOptions) ([]CanaryReport
 
 // askCanariesOf asks one model. Urgent ones wait behind no call, and have no more time
 // than one.
-func (g *Gate) askCanariesOf(ctx context.Context, m *model, list []canaryQuestion, urgent bool) (CanaryReport, error) {
+func (g *Gate) askCanariesOf(ctx context.Context, m *model, set string, list []canaryQuestion, urgent bool) (CanaryReport, error) {
 	began := time.Now()
-	r := CanaryReport{Model: m.name, Answers: []CanaryAnswer{}}
+	r := CanaryReport{Model: m.name, Set: set, Answers: []CanaryAnswer{}}
 	for _, c := range list {
 		now := time.Now()
 		q := &inquiry{began: now, until: now.Add(g.o.Timeout), left: 1, canary: true, urgent: urgent, user: canaryUser}
@@ -180,6 +209,34 @@ func (g *Gate) markByCanaries(ctx context.Context, m *model, r CanaryReport) {
 		level, msg = slog.LevelWarn, "a model of the review judged too few of its canaries to say how it does"
 	case before == CanaryFailed:
 		level, msg = slog.LevelWarn, "a model of the review passes its canaries again; its mark is taken off"
+	}
+	g.o.Log.LogAttrs(ctx, level, msg, slog.String("model", m.name), slog.String("wrong", strings.Join(r.Wrong(), " ")),
+		slog.String("failure", string(r.Failure())), slog.Int("asked", len(r.Answers)), slog.Int("requests", r.Requests),
+		slog.Int("tokens_in", r.TokensIn), slog.Int("tokens_out", r.TokensOut), slog.Int64("cost", r.Cost))
+}
+
+// markByDoubtCanaries notes whether a model may spend doubts. What it said before of calls
+// with doubts is forgotten where it may no longer.
+func (g *Gate) markByDoubtCanaries(ctx context.Context, m *model, r CanaryReport) {
+	m.mu.Lock()
+	before := m.doubtCanary
+	if r.Result != CanaryUnanswered || before == "" {
+		m.doubtCanary = r.Result
+	}
+	m.doubtAt = g.o.Now()
+	m.mu.Unlock()
+	if r.Result == CanaryFailed {
+		g.answers.drop()
+		g.prejudged.drop()
+	}
+	level, msg := slog.LevelInfo, "a model of the review passes its canaries for doubts; its judgements settle doubts of the judge"
+	switch r.Result {
+	case CanaryFailed:
+		level, msg = slog.LevelWarn,
+			"a model of the review fails its canaries for doubts; doubts of the judge count, whatever the model says"
+	case CanaryUnanswered:
+		level, msg = slog.LevelWarn, "a model of the review judged too few of its canaries for doubts; doubts count until it has"
+	case CanaryPassed:
 	}
 	g.o.Log.LogAttrs(ctx, level, msg, slog.String("model", m.name), slog.String("wrong", strings.Join(r.Wrong(), " ")),
 		slog.String("failure", string(r.Failure())), slog.Int("asked", len(r.Answers)), slog.Int("requests", r.Requests),

@@ -159,6 +159,15 @@
 // with their cost, and no Purse pays for them. With criteria of your own
 // (Options.Prompt) that decide these calls otherwise, don't run them.
 //
+// The doubts. What the judge's rules are in doubt about stands in the question, and a
+// judgement spends these doubts and no others: sentinel.Verdict.SpentDoubts. That takes a
+// model that has passed the canaries for doubts with this prompt: 44 calls, half of them to
+// reject, that a reader can settle and words can't. At most one wrong approval and three
+// wrong rejections pass, and a model that approves everything doesn't. They are asked after
+// the plain canaries, and again a day after they were passed. Until then, with
+// Options.Doubts DoubtsCount, in shadow, and where no model judged, doubts count. check and
+// eval measure models that were asked no canaries (Options.Unproved).
+//
 // What is seen. Options.Observer is told of each request, each verdict and each
 // breaker that changes; State is how the gate is doing now.
 //

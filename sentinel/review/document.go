@@ -63,6 +63,8 @@ type skillPart struct {
 type judgePart struct {
 	Score   json.Number `json:"score"`
 	Signals []string    `json:"signals"`
+	// Doubts are the signals that the model is to decide about.
+	Doubts []string `json:"doubts,omitempty"`
 }
 
 // stepPart is one earlier step of the agent, without what it was about.

@@ -31,7 +31,8 @@ func nameArguments(c sentinel.Call) (declared *[]string, undeclared *int) {
 }
 
 // describeFindings puts the judge's findings into short lines: signal, amount, and the
-// declared arguments it was seen in.
+// declared arguments it was seen in. Every doubt is there: the list of their signals is
+// closed and short.
 func describeFindings(c sentinel.Call) *judgePart {
 	f, _ := c.Findings()
 	if !f.HasScore { // nor has it where there are none
@@ -39,21 +40,26 @@ func describeFindings(c sentinel.Call) *judgePart {
 	}
 	p := judgePart{Score: formatHundredths(f.Score), Signals: []string{}}
 	for _, e := range f.Signals {
-		line := e.Signal
-		if e.Amount != 0 {
-			line += " " + string(formatHundredths(e.Amount))
+		if e.Doubt {
+			p.Doubts = append(p.Doubts, describeSignal(e))
+		} else {
+			p.Signals = append(p.Signals, describeSignal(e))
 		}
-		if len(e.Args) > 0 {
-			line += " (" + strings.Join(e.Args, ", ") + ")"
-		}
-		p.Signals = append(p.Signals, line)
+	}
+	p.Signals = keepFirstEntries(p.Signals, maxSignals)
+	return &p
+}
+
+func describeSignal(e sentinel.Evidence) string {
+	line := e.Signal
+	if e.Amount != 0 {
+		line += " " + string(formatHundredths(e.Amount))
+	}
+	if len(e.Args) > 0 {
+		line += " (" + strings.Join(e.Args, ", ") + ")"
 	}
 	var k truncator // its own: these are no texts from outside
-	p.Signals = keepFirstEntries(p.Signals, maxSignals)
-	for i := range p.Signals {
-		p.Signals[i] = k.cut(p.Signals[i], maxTouch)
-	}
-	return &p
+	return k.cut(line, maxTouch)
 }
 
 // formatHundredths writes hundredths exactly: -33 is -0.33.

@@ -40,7 +40,7 @@ type Gate struct {
 	answers   *verdictCache // by situation; nil where nothing is kept
 	prejudged *verdictCache // by question
 	flights   flights
-	doubts    chan *model // to be looked at by RunCanaries
+	suspects  chan *model // to be looked at by RunCanaries
 	watching  atomic.Int32
 }
 
@@ -64,9 +64,9 @@ func New(o Options) (*Gate, error) {
 		for _, c := range o.Escalate.To {
 			g.stronger = append(g.stronger, newModel(c, o, a))
 		}
-		g.doubts = make(chan *model, len(g.modelsOfBothChains()))
+		g.suspects = make(chan *model, len(g.modelsOfBothChains()))
 		for _, m := range g.modelsOfBothChains() {
-			m.doubt, m.prove, m.watched = func() { g.doubtModel(m) }, func() { g.requestProbe(m) }, g.isWatched
+			m.suspect, m.prove, m.watched = func() { g.suspectModel(m) }, func() { g.requestProbe(m) }, g.isWatched
 		}
 	}
 	return g, nil
@@ -132,7 +132,7 @@ func (g *Gate) reviewCall(ctx context.Context, c sentinel.Call, doc string, q *i
 	case g.o.Escalate.wantsSecond(c.Effect(), first.approve):
 		return g.askSecondOpinion(ctx, c, doc, first, q)
 	}
-	return judgedVerdict(first.answer, first.model, first.faults), nil
+	return g.spendDoubts(c, judgedVerdict(first.answer, first.model, first.faults), first.model), nil
 }
 
 // consultChain goes along a chain until a model judges.
@@ -234,7 +234,7 @@ func shadowVerdict(v sentinel.Verdict) sentinel.Verdict {
 	}
 	v.State, v.Code, v.Degraded = sentinel.Shadow, CodeShadow, false
 	v.RetryAfter, v.WhatYouCanDo = 0, ""
-	v.Reason = "not applied: would " + v.Meta["would"]
+	v.Reason, v.SpentDoubts = "not applied: would "+v.Meta["would"], ""
 	return v
 }
 
@@ -340,6 +340,9 @@ func (g *Gate) askSecondOpinion(ctx context.Context, c sentinel.Call, doc string
 	if other.model != "" {
 		v.Meta["second"], v.Meta["second_model"] = other.decisionWord(), other.model
 		v.Detail += "; " + other.model + " " + other.decisionWord() + ": " + fmt.Sprintf("%q", other.reason)
+		if v = g.spendDoubts(c, v, first.model); v.SpentDoubts == "" {
+			v = g.spendDoubts(c, v, other.model)
+		}
 	}
 	return v, nil
 }

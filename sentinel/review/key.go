@@ -80,6 +80,8 @@ func situationKey(c sentinel.Call) key {
 	d.addFlag(g.Tainted())
 	trace := c.Trace().Digest()
 	d.addText(string(trace[:]))
+	f, _ := c.Findings() // a judgement spends the doubts that it was asked about, and no others
+	d.addText(sentinel.DoubtsKey(f.Signals))
 	for _, s := range g.Scope().List() { // it can grow while the grant stays
 		d.addText(s)
 	}

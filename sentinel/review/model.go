@@ -30,12 +30,12 @@ type model struct {
 	timeout  time.Duration // of a review
 	longest  time.Duration // that a server's wish not to be asked is heeded
 	now      func() time.Time
-	// doubt and prove ask for a canary, which there is where watched says so.
-	doubt, prove func()
-	watched      func() bool
-	looked       atomic.Bool // until a canary that was asked for is over
-	fresh        func() *gobreaker.CircuitBreaker[answer]
-	breaker      atomic.Pointer[gobreaker.CircuitBreaker[answer]]
+	// suspect and prove ask for a canary, which there is where watched says so.
+	suspect, prove func()
+	watched        func() bool
+	looked         atomic.Bool // until a canary that was asked for is over
+	fresh          func() *gobreaker.CircuitBreaker[answer]
+	breaker        atomic.Pointer[gobreaker.CircuitBreaker[answer]]
 
 	mu          sync.Mutex
 	met         map[Failure]witness // by the failure as it is where it is believed
@@ -43,7 +43,9 @@ type model struct {
 	lastFailure Failure
 	canary      Canary
 	canaryAt    time.Time
-	doubted     time.Time // when it was to be looked at
+	doubtCanary Canary    // of the newest canaries for doubts
+	doubtAt     time.Time // when those were asked
+	suspectedAt time.Time // when it was to be looked at
 	well        time.Time // when a canary was last answered; zero once one has not been
 	hung        bool      // the last canary
 	proof       *proof    // the newest

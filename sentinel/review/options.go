@@ -106,6 +106,11 @@ type Options struct {
 	RulesFor []string
 	// Observer is told of requests, verdicts and breakers; nil observes nothing.
 	Observer Observer
+	// Doubts says what becomes of the judge's doubts. Empty is DoubtsReview.
+	Doubts DoubtsMode
+	// Unproved lets a model spend doubts that was never asked the canaries for them: for
+	// measuring, where no canaries are asked.
+	Unproved bool
 	// Apart asks about each call by itself, also where another caller is asking
 	// the same: for measuring. Waits for a model's place and rate don't count
 	// against Timeout then, so that no call is busy because others are measured.
@@ -142,7 +147,7 @@ func (o Options) checkAndComplete() (Options, error) {
 		o.Unavailable.Check("sentinel.unavailable"), o.Unjudgeable.Check("sentinel.unjudgeable"),
 		o.checkChain(), o.Breaker.checkBreaker(), checkNotNegative("sentinel.timeout", o.Timeout),
 		checkNotNegative("sentinel.cache_ttl", o.CacheTTL),
-		o.Modes.checkModes(), o.checkQuestion(),
+		o.Modes.checkModes(), o.checkQuestion(), o.Doubts.checkDoubts(),
 		o.Escalate.checkEscalate(o.Models), o.checkPace(), o.checkRulesFor(),
 	}
 	switch o.Mode {

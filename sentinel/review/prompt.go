@@ -12,7 +12,7 @@ import (
 
 // PromptVersion names the wording and layout of the question. It, or the
 // version of Options.Prompt, stands in Verdict.Meta under "prompt".
-const PromptVersion = "v2"
+const PromptVersion = "v3"
 
 // customPrefix and customDigits make the version of an operator's own criteria.
 const (
@@ -21,27 +21,27 @@ const (
 )
 
 var (
-	//go:embed prompts/v2.txt
+	//go:embed prompts/v3.txt
 	criteriaText string
-	//go:embed prompts/v2-keys.txt
+	//go:embed prompts/v3-keys.txt
 	keysText string
-	//go:embed prompts/v2-trace.txt
+	//go:embed prompts/v3-trace.txt
 	traceText string
-	//go:embed prompts/v2-answer.txt
+	//go:embed prompts/v3-answer.txt
 	answerText string
-	//go:embed prompts/v2-answer-reasoning.txt
+	//go:embed prompts/v3-answer-reasoning.txt
 	answerReasoningText string
-	//go:embed prompts/v2-answer-graded.txt
+	//go:embed prompts/v3-answer-graded.txt
 	answerGradedText string
-	//go:embed prompts/v2-answer-graded-reasoning.txt
+	//go:embed prompts/v3-answer-graded-reasoning.txt
 	answerGradedReasoningText string
-	//go:embed prompts/v2-json.txt
+	//go:embed prompts/v3-json.txt
 	jsonText string
-	//go:embed prompts/v2-object.txt
+	//go:embed prompts/v3-object.txt
 	objectText string
-	//go:embed prompts/v2-tool.txt
+	//go:embed prompts/v3-tool.txt
 	toolText string
-	//go:embed prompts/v2-again.txt
+	//go:embed prompts/v3-again.txt
 	againText string
 
 	//go:embed prompts/schema.json

@@ -35,7 +35,7 @@ func (m *model) nameFault(err error, t turn, fair bool) *fault {
 		return f
 	}
 	if !t.canary && !late {
-		m.doubt()
+		m.suspect()
 	}
 	if late || t.prejudging.isPending() || !m.isBelievedFailure(f.kind, t) {
 		f.kind = lone

@@ -121,12 +121,25 @@ func (e explanationText) judgeTable() *terminal.Table {
 		fmt.Sprintf("denied below %s, asked about below %s", formatHundredths(j.Threshold), formatHundredths(j.AskBelow)))
 	for _, s := range j.Signals {
 		about := strings.Join(s.Args, ", ")
+		if s.Doubt {
+			about = strings.TrimSpace("in doubt " + about)
+		}
 		if s.Without != "" {
 			about = strings.TrimSpace(about + " (without it: " + s.Without + ")")
 		}
 		t.Add("  "+s.Signal, fmt.Sprintf("%+.2f", float64(s.Amount)/100), about)
 	}
+	if word := doubtStates[j.Doubts]; word != "" {
+		t.Add("  doubts", "", word)
+	}
 	return t
+}
+
+// doubtStates say what has become of a doubt.
+var doubtStates = map[string]string{
+	"counted": "no model judged the call, so they count",
+	"spent":   "a model judged the call with them, so they don't count",
+	"open":    "a gate before the review had the last word",
 }
 
 func formatHundredths(n int) string { return fmt.Sprintf("%.2f", float64(n)/100) }
