@@ -264,13 +264,13 @@ func (g *Gate) State() State {
 	s := State{Mode: g.o.Mode, Prompt: g.version, Models: make([]ModelState, 0, len(g.models)+len(g.stronger)), Stats: g.tally.snapshot()}
 	for _, m := range g.modelsOfBothChains() {
 		m.mu.Lock()
-		last, canary, at := m.lastFailure, m.canary, m.canaryAt
+		last, canary, at, doubts := m.lastFailure, m.canary, m.canaryAt, m.doubtCanary
 		m.mu.Unlock()
 		paused, _ := m.lane.pauseLeft("")
 		s.Models = append(s.Models, ModelState{
 			Model: m.name, Breaker: m.breaker.Load().State().String(),
 			Failures: int(m.breaker.Load().Counts().ConsecutiveFailures), LastFailure: last,
-			UnderWay: m.lane.places.countTaken(), Paused: max(paused, 0), Canary: canary, CanaryAt: at,
+			UnderWay: m.lane.places.countTaken(), Paused: max(paused, 0), Canary: canary, CanaryAt: at, DoubtCanary: doubts,
 		})
 	}
 	return s
