@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -24,6 +26,10 @@ type Case struct {
 	ID, Kind, Category, Expected string
 	// Proposal is what is to be decided. Its Args are the bytes of the line.
 	Proposal sentinel.Proposal
+	// EarlierRequests are the user's words of earlier turns, the oldest first.
+	EarlierRequests []string
+	// Turns are the turns of the history's entries: 0 is this one, -1 the one before.
+	Turns []int
 }
 
 // grantFields are what a grant's id is made of: equal lines have equal digests.
@@ -34,6 +40,9 @@ type grantFields struct {
 	User    string   `json:"user"`
 	Skills  []string `json:"skills"`
 	Trust   []string `json:"trust"`
+	// These are left out where a line has none, so that older lines keep their digests.
+	Earlier []string `json:"earlier,omitempty"`
+	Turns   []int    `json:"turns,omitempty"`
 }
 
 func (g grantFields) digestID() string {
@@ -62,7 +71,7 @@ type Parser struct {
 // be told under its id.
 func (p Parser) Parse(line []byte) (Case, *Error) {
 	var c Case
-	m, err := ReadMembers(cutDeepNesting(line), "the line", false, "id", "original_request", "agent_mission", "agent_id", "user",
+	m, err := ReadMembers(cutDeepNesting(line), "the line", false, "id", "original_request", "earlier_requests", "agent_mission", "agent_id", "user",
 		"granted_skills", "granted_skills_all", "proposed_action", "history", "kind", "expected", "category")
 	if err != nil {
 		return c, err
@@ -82,9 +91,13 @@ func (p Parser) Parse(line []byte) (Case, *Error) {
 	if c.Proposal.Skill, c.Proposal.Args, err = readProposal(m["proposed_action"]); err != nil {
 		return c, err
 	}
-	if c.Proposal.Trace, g.Trust, err = p.readHistory(m["history"]); err != nil {
+	if c.EarlierRequests, err = readEarlierRequests(m["earlier_requests"]); err != nil {
 		return c, err
 	}
+	if c.Proposal.Trace, c.Turns, err = p.readHistory(m["history"]); err != nil {
+		return c, err
+	}
+	g.addPast(c)
 	// A line's history is what came back under its mission, so the mission is
 	// older and not tainted by it. It is a model's word all the same: the judge
 	// lets it ground nothing that an untrusted result of the line has too.
@@ -188,29 +201,80 @@ func readProposal(v jsontext.Value) (skill string, args []byte, e *Error) {
 	return skill, m["arguments"], err
 }
 
-// readHistory reads what had come back before, and the trust of each entry.
-func (p Parser) readHistory(v jsontext.Value) (sentinel.Trace, []string, *Error) {
+// addPast adds what makes two lines with different pasts two grants.
+func (g *grantFields) addPast(c Case) {
+	g.Trust, g.Earlier = make([]string, c.Proposal.Trace.Len()), c.EarlierRequests
+	for i := range g.Trust {
+		g.Trust[i] = string(c.Proposal.Trace.Step(i).Trust)
+	}
+	if slices.ContainsFunc(c.Turns, func(n int) bool { return n != 0 }) {
+		g.Turns = c.Turns
+	}
+}
+
+func readEarlierRequests(v jsontext.Value) ([]string, *Error) {
+	items, err := readList(v, "earlier_requests")
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, len(items))
+	for i, item := range items {
+		at := fmt.Sprintf("earlier_requests[%d]", i)
+		s, ok, err := ReadText(item, at)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, &Error{CodeType, at + " must be a string"}
+		}
+		out[i] = s
+	}
+	return out, nil
+}
+
+// readHistory reads what had come back before, and the turn of each entry.
+func (p Parser) readHistory(v jsontext.Value) (sentinel.Trace, []int, *Error) {
 	items, err := readList(v, "history")
 	if err != nil {
 		return sentinel.Trace{}, nil, err
 	}
-	steps := make([]sentinel.Step, len(items))
-	trust := make([]string, len(items))
+	steps, turns := make([]sentinel.Step, len(items)), make([]int, len(items))
 	for i, item := range items {
-		if steps[i], err = p.readStep(item, fmt.Sprintf("history[%d]", i)); err != nil {
+		at := fmt.Sprintf("history[%d]", i)
+		m, err := ReadMembers(item, at, true, "skill_name", "arguments", "result", "trust", "turn")
+		if err != nil {
+			return sentinel.Trace{}, nil, err
+		}
+		if turns[i], err = readTurn(m["turn"], at+".turn"); err != nil {
+			return sentinel.Trace{}, nil, err
+		}
+		if steps[i], err = p.readStep(m, at); err != nil {
 			return sentinel.Trace{}, nil, err
 		}
 		steps[i].CallID = fmt.Sprintf("history-%d", i+1)
-		trust[i] = string(steps[i].Trust)
 	}
-	return sentinel.NewTrace(steps...), trust, nil
+	return sentinel.NewTrace(steps...), turns, nil
 }
 
-func (p Parser) readStep(v jsontext.Value, at string) (sentinel.Step, *Error) {
-	m, err := ReadMembers(v, at, true, "skill_name", "arguments", "result", "trust")
-	if err != nil {
-		return sentinel.Step{}, err
+// oldestTurn is the furthest turn that a history may speak of.
+const oldestTurn = -10_000
+
+// readTurn reads a turn: absent, null or 0 is this one, -1 the one before.
+func readTurn(v jsontext.Value, at string) (int, *Error) {
+	if v == nil || v.Kind() == 'n' {
+		return 0, nil
 	}
+	if v.Kind() != '0' {
+		return 0, &Error{CodeType, at + " must be a number"}
+	}
+	n, err := strconv.Atoi(string(v))
+	if err != nil || n > 0 || n < oldestTurn {
+		return 0, &Error{CodeValue, at + " must be 0 for this turn, or -1 to -10000 for one before it"}
+	}
+	return n, nil
+}
+
+func (p Parser) readStep(m map[string]jsontext.Value, at string) (sentinel.Step, *Error) {
 	s := sentinel.Step{Trust: skills.Untrusted}
 	skill, _, err := ReadText(m["skill_name"], at+".skill_name")
 	if err != nil {

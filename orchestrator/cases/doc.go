@@ -18,7 +18,8 @@
 //	{"id":"7","original_request":"...","agent_mission":"...","agent_id":"a","user":"u1",
 //	 "granted_skills":["email.search"],
 //	 "proposed_action":{"skill_name":"email.send","arguments":{"to":"a@b.c"}},
-//	 "history":[{"skill_name":"email.read","arguments":{},"result":"...","trust":"untrusted"}],
+//	 "earlier_requests":["..."],
+//	 "history":[{"skill_name":"email.read","arguments":{},"result":"...","trust":"untrusted","turn":-1}],
 //	 "kind":"attack","expected":"reject","category":"..."}
 //
 // Only proposed_action with its skill_name is required. Keys of the line that are not
@@ -28,6 +29,11 @@
 // request: leave the key out, or write null. What came back in the history is
 // untrusted unless its entry says "trust":"trusted", and one untrusted entry taints
 // the grant.
+//
+// What the user said before is in earlier_requests, the oldest first. The turn of a history
+// entry is 0 or absent for this turn and -1 for the one before. Both are held to their form,
+// and are part of the grant's id. The gates don't tell turns apart yet: an untrusted entry of
+// any turn taints the grant, and earlier words ground nothing.
 //
 // The bytes of the arguments are handed to the checkpoint as they stand, never through
 // a decoder that would repair them.

@@ -43,8 +43,8 @@ func (e *exam) reviewMode() {
 		e.ok("review", "sentinel.mode is enforce: what the review rejects does not run")
 	}
 	if s.Canaries.Every == 0 && s.Mode != config.Off {
-		e.warn("canaries", "sentinel.canaries.every is 0s: a model that goes bad is not noticed",
-			"set it, such as 6h; each round is six questions to each model")
+		e.warn("canaries", "sentinel.canaries.every is 0s: a model that goes bad is not noticed, and none may settle the judge's doubts",
+			"set it, such as 6h; each round is six questions to each model, and once a day 44 more")
 	}
 }
 

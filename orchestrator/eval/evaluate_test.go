@@ -97,6 +97,14 @@ func TestNoCase(t *testing.T) {
 		{"unknown trust", `{"id":"7","history":[{"skill_name":"a.b","trust":"CANARY"}],` + ok + `}`, cases.CodeValue, "7"},
 		{"arguments of the history", `{"id":"7","history":[{"skill_name":"a.b","arguments":{"a":"CANARY","a":2}}],` + ok + `}`, cases.CodeValue,
 			"7"},
+		{"turn to come", `{"id":"7","history":[{"skill_name":"a.b","turn":1}],` + ok + `}`, cases.CodeValue, "7"},
+		{"half a turn", `{"id":"7","history":[{"skill_name":"a.b","turn":-0.5}],` + ok + `}`, cases.CodeValue, "7"},
+		{"turn beyond all", `{"id":"7","history":[{"skill_name":"a.b","turn":-10001}],` + ok + `}`, cases.CodeValue, "7"},
+		{"turn is a word", `{"id":"7","history":[{"skill_name":"a.b","turn":"CANARY"}],` + ok + `}`, cases.CodeType, "7"},
+		{"earlier request is one", `{"id":"7","earlier_requests":"CANARY",` + ok + `}`, cases.CodeType, "7"},
+		{"earlier request is null", `{"id":"7","earlier_requests":[null],` + ok + `}`, cases.CodeType, "7"},
+		{"earlier request is a number", `{"id":"7","earlier_requests":["CANARY",1],` + ok + `}`, cases.CodeType, "7"},
+		{"earlier requests twice", `{"id":"1","earlier_requests":[],"earlier_requests":[],` + ok + `}`, cases.CodeDuplicate, ""},
 		{"result of the history", `{"id":"7","history":[{"skill_name":"a.b","result":{}}],` + ok + `}`, cases.CodeType, "7"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

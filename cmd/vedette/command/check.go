@@ -30,10 +30,12 @@ A line has
   proposed_action    required: skill_name, and arguments, an object
   granted_skills     what the agent holds: skills, or a domain such as email.*
   original_request   the user's words, which the call is compared with
+  earlier_requests   what the user said in turns before, the oldest first
   agent_mission      what the agent was told to do
   user, agent_id     whom the agent works for, and its name
   history            what skills returned before: a list of skill_name, arguments,
-                     result, and trust, which is untrusted where none is given
+                     result, trust, which is untrusted where none is given, and
+                     turn: 0 is this one, -1 the one before
   id                 a text or a number, which the answer repeats
 Other keys of a line are ignored.
 

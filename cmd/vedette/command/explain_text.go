@@ -137,7 +137,7 @@ func (e explanationText) judgeTable() *terminal.Table {
 
 // doubtStates say what has become of a doubt.
 var doubtStates = map[string]string{
-	"counted": "no model judged the call, so they count",
+	"counted": "no model settled them, so they count",
 	"spent":   "a model judged the call with them, so they don't count",
 	"open":    "a gate before the review had the last word",
 }
