@@ -76,7 +76,7 @@ func (o *Orchestrator) readState() telemetry.State {
 		}
 	}
 	if l, ok := o.parts.Limits(); ok {
-		s.Limits = &telemetry.LimitsState{Away: l.Away, Failures: l.Failures, Skipped: l.Skipped}
+		s.Limits = &telemetry.LimitsState{Away: l.Away, Failures: l.Failures, Skipped: l.Skipped, Unsynced: o.parts.UnsyncedSpending()}
 	}
 	s.Tasks, s.Leaked = o.sys.Tasks(), o.sys.Leaked()
 	return s

@@ -107,6 +107,10 @@ func (p *Parts) Limits() (s redisstore.Stats, ok bool) {
 	return p.counts.server.Stats(), true
 }
 
+// UnsyncedSpending returns how many questions' spending the server of limits.store has not
+// heard yet: it was away. It is zero where limits are counted in memory.
+func (p *Parts) UnsyncedSpending() int { return p.counts.limiter.Unsynced() }
+
 // EndTurn forgets what was counted for a turn that is over.
 func (p *Parts) EndTurn(ctx context.Context, g sentinel.Grant) {
 	of := limits.Proposal{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID()}
