@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -121,6 +122,7 @@ type tuning struct {
 	at                                                     func(place string)
 	restarts                                               int              // of the app, in a minute
 	now                                                    func() time.Time // the clock of waves
+	transport                                              func(model string) http.RoundTripper
 }
 
 // reachPlace tells a test that the process has come to a place where it may break.
@@ -175,6 +177,7 @@ func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error
 	ao := assembly.Options{
 		Skills: opts.Skills, Natives: listNativeSkills(o.runNative), Approver: opts.Approver, Observe: o.onEvent, Readmit: o.readmitCall,
 		NoReview: opts.NoReview, Log: opts.Log, Supervised: true, Credentials: opts.Credentials,
+		Transport: o.tune.transport,
 	}
 	o.tel.Observe(&ao)
 	parts, err := assembly.Build(ctx, cfg, ao)
