@@ -123,6 +123,7 @@ type tuning struct {
 	restarts                                               int              // of the app, in a minute
 	now                                                    func() time.Time // the clock of waves
 	transport                                              func(model string) http.RoundTripper
+	after                                                  func(d time.Duration, run func()) (stop func() bool) // timers of all processes
 }
 
 // reachPlace tells a test that the process has come to a place where it may break.
@@ -224,7 +225,7 @@ func (o *Orchestrator) openHistory(ctx context.Context) error {
 func (o *Orchestrator) startTree(ctx context.Context) error {
 	ctx, cancel := withDeadline(ctx, time.Minute)
 	defer cancel()
-	o.sys = otp.NewSystem(otp.SystemOptions{Logger: o.log, OnEvent: o.tel.Supervision})
+	o.sys = otp.NewSystem(otp.SystemOptions{Logger: o.log, OnEvent: o.tel.Supervision, AfterFunc: o.tune.after})
 	app, err := o.sys.Start(ctx, o.buildTree())
 	if err == nil {
 		otp.Monitor(app, o.ending.onTreeEnd)
