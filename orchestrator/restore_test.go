@@ -320,8 +320,7 @@ func TestUnattendedTurnEnds(t *testing.T) {
 	asked, answer := make(chan struct{}, 1), make(chan struct{})
 	o := with(echo(t))
 	o.config = "permissions: [{skill: note.echo, then: ask}]\n"
-	timers := newHeldTimers(17 * time.Minute)
-	o.tune.turn, o.tune.after = timers.length, timers.after
+	o.tune.turn = 50 * time.Millisecond
 	o.Approver = approver(func(ctx context.Context, _ sentinel.Call) (sentinel.Verdict, error) {
 		asked <- struct{}{}
 		select {
@@ -347,9 +346,7 @@ func TestUnattendedTurnEnds(t *testing.T) {
 		<-gone
 	}
 	leave("r1", "go", func() { <-asked })
-	for range 4 {
-		timers.fireNext(t)
-	}
+	<-time.After(4 * o.tune.turn)
 	close(answer)
 	reply, err := c.Reply(t.Context(), "r1")
 	require.NoError(t, err)
@@ -359,7 +356,6 @@ func TestUnattendedTurnEnds(t *testing.T) {
 		require.Eventually(t, func() bool { return len(r.asked(toolDispatch)) == 4 }, eventually, tick)
 	})
 	require.Eventually(t, func() bool {
-		timers.fire()
 		row, _, err := r.journal.Get(context.Background(), "c1")
 		return err == nil && row.Turn == ""
 	}, eventually, tick)
