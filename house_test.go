@@ -40,6 +40,7 @@ var judged = []string{"sentinel", "sentinel/touch", "skills"}
 var rooms = map[string]room{
 	"": {nil, "it holds this test alone"},
 
+	"internal/arrival":            {nil, "it carries requests of tests and knows no server"},
 	"internal/owntest":            {nil, "it runs a test again and knows none of them"},
 	"internal/watchdog":           {nil, "it runs test programs and knows none of them"},
 	"limits/redisstore/redistest": {nil, "it starts a server for tests and knows no store"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -121,6 +122,8 @@ type tuning struct {
 	at                                                     func(place string)
 	restarts                                               int              // of the app, in a minute
 	now                                                    func() time.Time // the clock of waves
+	transport                                              func(model string) http.RoundTripper
+	after                                                  func(d time.Duration, run func()) (stop func() bool) // timers of all processes
 }
 
 // reachPlace tells a test that the process has come to a place where it may break.
@@ -175,6 +178,7 @@ func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error
 	ao := assembly.Options{
 		Skills: opts.Skills, Natives: listNativeSkills(o.runNative), Approver: opts.Approver, Observe: o.onEvent, Readmit: o.readmitCall,
 		NoReview: opts.NoReview, Log: opts.Log, Supervised: true, Credentials: opts.Credentials,
+		Transport: o.tune.transport,
 	}
 	o.tel.Observe(&ao)
 	parts, err := assembly.Build(ctx, cfg, ao)
@@ -221,7 +225,7 @@ func (o *Orchestrator) openHistory(ctx context.Context) error {
 func (o *Orchestrator) startTree(ctx context.Context) error {
 	ctx, cancel := withDeadline(ctx, time.Minute)
 	defer cancel()
-	o.sys = otp.NewSystem(otp.SystemOptions{Logger: o.log, OnEvent: o.tel.Supervision})
+	o.sys = otp.NewSystem(otp.SystemOptions{Logger: o.log, OnEvent: o.tel.Supervision, AfterFunc: o.tune.after})
 	app, err := o.sys.Start(ctx, o.buildTree())
 	if err == nil {
 		otp.Monitor(app, o.ending.onTreeEnd)

@@ -153,7 +153,8 @@ func TestRecoveryLetsRest(t *testing.T) {
 // no caller waits for ends when its time is over, however often it was asked for.
 func TestLeftByReaders(t *testing.T) {
 	o := with()
-	o.tune.turn = 300 * time.Millisecond
+	timers := newHeldTimers(17 * time.Minute)
+	o.tune.turn, o.tune.after = timers.length, timers.after
 	r := start(t, o, orch("unused", "unused"))
 	r.leaves()
 	c := r.open("c1", "ann")
@@ -163,7 +164,7 @@ func TestLeftByReaders(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
-	require.Eventually(t, func() bool { return r.unfinished() == 0 }, eventually, tick)
+	require.Eventually(t, func() bool { timers.fire(); return r.unfinished() == 0 }, eventually, tick)
 	_, err := c.Reply(t.Context(), "r1")
 	require.ErrorIs(t, err, ErrInterrupted)
 }

@@ -156,7 +156,7 @@ func (p *Parts) buildSkills(o Options, verify skills.Redeemer) (map[string]skill
 		return nil, nil, err
 	}
 	execs, execErr := newExecutors(p.Config, o, natives, verify, http.SignWith(tokens, o.Now))
-	roster, rosterErr := newRoster(p.Config, nil)
+	roster, rosterErr := newRoster(p.Config, o.Transport)
 	p.Roster = roster
 	return execs, natives, errors.Join(execErr, rosterErr)
 }
