@@ -333,6 +333,8 @@ var unaccounted = []mutant{
 		"out := make([]recordedVerdict, len(vs))\n\tfor i, v := range vs[:0] {", "sentinel", []string{"TestMalformedOverBudget"}, false},
 	{"a member that fails fails silently", "sentinel/store/submit.go", "if r.err == nil {\n\t\t\tr.err = err",
 		"if r.err == nil && err == nil {\n\t\t\tr.err = err", "sentinel/store", []string{"TestGoexit"}, false},
+	{"a call that was not proposed names another's decision", "orchestrator/turn_tools.go", `omitted.DecisionID = ""`,
+		`omitted.DecisionID += ""`, "orchestrator", []string{"TestOmittedCallNamesNoDecision"}, false},
 }
 
 // tampered is broken lines of invariant 6: a changed, swapped, inserted or removed record

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -153,7 +154,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	}
 	tune.pause, tune.look = cmp.Or(tune.pause, defaultPause), cmp.Or(tune.look, defaultLook)
 	o := &Orchestrator{opts: opts, started: time.Now()}
-	o.log, o.tune, o.links = opts.Log, tune, cfg.Answers.Links.Allow
+	o.log, o.tune = opts.Log, tune
 	o.pools = newPools(cfg.Limits, cmp.Or(tune.room, agentWait))
 	o.openings.pool = o.pools.conversations
 	o.watcher = agentWatcher{opts.OnAgent, opts.Log}
@@ -295,10 +296,21 @@ func withDeadline(ctx context.Context, d time.Duration) (context.Context, contex
 }
 
 // Load returns how full the process is, in the order in which work meets the pools, for
-// metrics.
+// metrics. Of models and skills there are those that are busy, or ever refused.
 func (o *Orchestrator) Load() []admission.Stats {
-	d := o.pools
-	return append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()}, o.parts.Load()...)
+	busy := slices.DeleteFunc(o.listModelsAndSkills(), func(s admission.Stats) bool { return s.Used == 0 && s.Waiting == 0 && s.Refused == 0 })
+	return append(o.pools.listStats(), busy...)
+}
+
+// listModelsAndSkills returns how busy all models and all skills with a queue are.
+func (o *Orchestrator) listModelsAndSkills() (out []admission.Stats) {
+	for _, m := range o.parts.Models() {
+		out = append(out, m.Stats())
+	}
+	for _, q := range o.parts.Queues() {
+		out = append(out, q.Stats())
+	}
+	return out
 }
 
 // Reachable returns why vedette pause and vedette top can't reach this process, nil

@@ -118,7 +118,7 @@ func TestRecoveryLooksAround(t *testing.T) {
 	r := start(t, o, orch("go", "done"))
 	require.NoError(t, r.journal.Begin(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: deriveTurnID("c1", "r1")},
 		history.Item{Kind: keptRequest, Data: []byte("go")},
-		newItem(recordOpen, openRecord{V: recordVersion, Request: "r1", Grant: sentinel.NewID(), Started: time.Now()})))
+		history.NewItem(recordOpen, openRecord{V: recordVersion, Request: "r1", Grant: sentinel.NewID(), Started: time.Now()})))
 	require.Eventually(t, func() bool { return r.unfinished() == 0 }, eventually, tick)
 	reply, err := r.open("c1", "ann").Reply(t.Context(), "r1")
 	require.NoError(t, err)

@@ -19,7 +19,6 @@ import (
 	"github.com/vedette-dev/vedette/limits/redisstore"
 	"github.com/vedette-dev/vedette/limits/redisstore/redistest"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
-	"github.com/vedette-dev/vedette/orchestrator/models"
 )
 
 const (
@@ -66,8 +65,8 @@ limits: {user: {tokens: %d}, turn: {tokens: %d}, store: {driver: redis, url: %q,
 
 // ask asks the model on behalf of a user, in a turn.
 func (y *payer) ask(user, id string) error {
-	who := models.Caller{User: user, Conversation: "c-" + user, Turn: "t", ID: id}
-	_, err := y.model.Chat(models.WithCaller(context.Background(), who), llm.Request{
+	who := llm.Caller{User: user, Conversation: "c-" + user, Turn: "t", ID: id}
+	_, err := y.model.Chat(llm.WithCaller(context.Background(), who), llm.Request{
 		Messages: []llm.Message{{Role: llm.RoleUser, Content: "hello"}}, Tools: []llm.Tool{{Name: "x", Parameters: []byte(`{"type":"object"}`)}},
 	})
 	return err
