@@ -137,7 +137,8 @@ var wideners = []mutant{
 		"if dep.desk == nil {", "orchestrator", []string{"TestTaintTravels"}, false},
 	{"words of a tainted orchestrator are clean", "orchestrator/turn_agents.go", "if t.desk.Tainted() {",
 		"if t.desk == nil {", "orchestrator", []string{"TestTaintTravels"}, false},
-	{"who reads a tainted agent's result is clean", "orchestrator/turn_tools.go", "if k.desk.Tainted() {\n\t\tt.desk.Taint()",
+	{"who reads a tainted agent's result is clean", "orchestrator/turn_tools.go",
+		"t.desk.Hear(k.desk)\n\tif k.desk.Tainted() {\n\t\tt.desk.Taint()", // either alone taints
 		"if k.desk.Tainted() {\n\t\t_ = t.desk", "orchestrator", []string{"TestTaint"}, false},
 	{"the next turn is clean", "orchestrator/conversation.go", "v.tainted = v.tainted || t.desk.Tainted()",
 		"v.tainted = v.tainted && t.desk.Tainted()", "orchestrator", []string{"TestTaintStays"}, false},
