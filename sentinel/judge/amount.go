@@ -306,7 +306,7 @@ func findOtherCurrency(v *view) finding {
 	var have map[string]bool // read where it is needed
 	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
 		s, ok := a.Text()
-		if s = strings.TrimSpace(foldText(s)); !ok || s == "" || !isAny(lastWord(splitName(a.Name)), currencyNames) {
+		if s = strings.TrimSpace(foldText(s)); !ok || s == "" || !isAny(lastWord(v.splitArgName(a.Name)), currencyNames) {
 			return
 		}
 		if have == nil {
@@ -336,7 +336,7 @@ func findManyMore(v *view) finding {
 	most := max(slices.Max(v.request.sums.all), farMore)
 	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
 		n, ok := a.Value.(json.Number)
-		if !ok || !isAny(lastWord(splitName(a.Name)), countNames) {
+		if !ok || !isAny(lastWord(v.splitArgName(a.Name)), countNames) {
 			return
 		}
 		if c, err := n.Float64(); err == nil && c > most*farMore {

@@ -34,7 +34,7 @@ func findEverything(v *view) finding {
 		s, text := a.Text()
 		on, _ := a.Value.(bool)
 		s = strings.TrimSpace(foldText(s))
-		if on && isAny(splitName(a.Name), allNames) || text && (allOf[s] || s == "" && isAny(lastWord(splitName(a.Name)), queryNames)) {
+		if on && isAny(v.splitArgName(a.Name), allNames) || text && (allOf[s] || s == "" && isAny(lastWord(v.splitArgName(a.Name)), queryNames)) {
 			f.add(v.declaredName(a))
 		}
 	})
