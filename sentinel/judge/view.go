@@ -34,6 +34,21 @@ type view struct {
 	lastName  string
 	lastWords []string
 	climbs    *finding // see climbingArgs
+	// first are the arguments that the walk of readCall came by first, of seen in all.
+	first [4]skills.Arg
+	seen  int
+}
+
+// eachArg calls fn for every argument, as skills.Skill.Walk does. Most calls have so few
+// that they needn't be walked again.
+func (v *view) eachArg(fn func(skills.Arg)) {
+	if v.seen > len(v.first) {
+		v.s.Walk(v.c.Parsed(), fn)
+		return
+	}
+	for _, a := range v.first[:v.seen] {
+		fn(a)
+	}
 }
 
 // climbingArgs returns the declared arguments with a path that climbs.
@@ -54,6 +69,9 @@ func (v *view) splitArgName(name string) []string {
 }
 
 func (v *view) takeArg(a skills.Arg) {
+	if v.seen++; v.seen <= len(v.first) {
+		v.first[v.seen-1] = a
+	}
 	arg := topLevelName(a.Pointer)
 	if !v.s.Declares(arg) {
 		arg = ""
