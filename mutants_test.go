@@ -223,6 +223,12 @@ var unwarranted = []mutant{
 var swapped = []mutant{
 	{"large numbers are rounded", "sentinel/canonical.go", "if !isExactNumber(string(raw[i:j])) {",
 		"if !isExactNumber(string(raw[i:j])) && i < 0 {", "sentinel", []string{"TestNewCallRefusesAmbiguity"}, false},
+	{"a key that is there twice is plain", "sentinel/canonical_plain.go", "if members[i-1].key == m.key {",
+		`if members[i-1].key == m.key && m.key == "" {`, "sentinel", []string{"TestPlainFormLeaves"}, false},
+	{"a number of any length is plain", "sentinel/canonical_plain.go", "n > maxPlainDigits ||",
+		"n > 4*maxPlainDigits ||", "sentinel", []string{"TestPlainFormLeaves"}, false},
+	{"an undeclared argument surely fits", "skills/schema_simple.go", "sub == nil || !sub.surelyFits(v)",
+		"sub != nil && !sub.surelyFits(v)", "skills", []string{"TestSimpleSchemaNeverPassesMistakes"}, false},
 	{"2^53 and one is taken for 2^53", "sentinel/canonical.go", "if math.Abs(f) > 1<<53 || len(tok) > 400 {\n\t\treturn false\n\t}",
 		"if math.Abs(f) == 1<<53 {\n\t\treturn true\n\t}", "sentinel", []string{"TestNewCallRefusesAmbiguity"}, false},
 	{"a warrant is for any call", "skills/warrant/warrant.go", "if !hmac.Equal([]byte(w.digest), []byte(digest)) {",
