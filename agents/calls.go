@@ -38,7 +38,7 @@ func (w *worker) RefuseCalls() string {
 	switch {
 	case w.interrupted != "":
 		return loop.DescribeFailure("not_proposed", "The agent was interrupted; the call was not proposed.")
-	case w.loop.Last:
+	case w.loop.WithoutTools:
 		return loop.DescribeFailure("not_proposed", "The budget is spent; the call was not proposed.")
 	}
 	return ""
@@ -127,7 +127,7 @@ func (w *worker) OnCallEnd(c *otp.Context, m otp.TaskResult) {
 	w.addTranscriptEntry(Entry{Kind: kind, Skill: skill, Text: text})
 	var no *skills.Refusal
 	if errors.As(v.err, &no) && no.Kind == skills.KindBudget && no.Gate != gateApproval || w.loop.Proposed > w.a.o.Calls {
-		w.loop.Last = true
+		w.loop.WithoutTools = true
 	}
 	w.loop.Answer(c, text)
 }
@@ -150,7 +150,7 @@ func (w *worker) requestHelp(c *otp.Context) {
 		a := w.early[0]
 		w.early = w.early[1:]
 		w.markWordsRead(a.ID)
-		w.loop.Answer(c, describeAdvice(a.Text, len(a.Skills)))
+		w.loop.Answer(c, describeHelpAnswer(a.Text, len(a.Skills)))
 		return
 	}
 	w.help = h.Reason
@@ -159,14 +159,16 @@ func (w *worker) requestHelp(c *otp.Context) {
 	w.a.o.Parent.Send(HelpWanted{Agent: w.a.o.ID, Reason: h.Reason, Skills: h.Skills})
 }
 
-// onAdvice takes the orchestrator's answer, also one that comes too late.
-func (w *worker) onAdvice(c *otp.Context, m Answer) {
+// onHelpAnswer takes the orchestrator's answer to a call for help, and adds its skills. A
+// repeated answer does nothing more. After a restart an answer may come before the call that
+// it answers: the answer waits for that call. A late one is read as an update.
+func (w *worker) onHelpAnswer(c *otp.Context, m Answer) {
 	added := w.addSkills(m.Skills)
 	switch {
 	case !w.rememberWords(m.ID):
 	case w.state == AwaitingOrchestrator:
 		w.markWordsRead(m.ID)
-		w.endHelpWait(c, describeAdvice(m.Text, added))
+		w.endHelpWait(c, describeHelpAnswer(m.Text, added))
 	case w.loop.Records > 0 && w.loop.Records == len(w.a.o.Rounds) && w.hasHelpAhead():
 		w.early = append(w.early, m)
 	default:

@@ -18,7 +18,7 @@ import (
 // server asked for, up to ten seconds. An empty Chain answers with an error.
 type Chain []Model
 
-// How often a Chain is gone along, and how long it waits between.
+// How often a Chain is tried, and the longest pause between two tries.
 const (
 	chainRounds   = 3
 	chainPatience = 10 * time.Second

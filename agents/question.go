@@ -65,7 +65,7 @@ func (w *worker) buildInstructions() llm.Message {
 	b.Grow(len(instructions) + 512)
 	b.WriteString(instructions)
 	switch {
-	case w.loop.Last:
+	case w.loop.WithoutTools:
 		b.WriteString(lastWords)
 	case len(w.skills) == 0:
 		b.WriteString("\nYou have no skills.\n")
@@ -128,7 +128,7 @@ func (w *worker) PrepareQuestion() loop.Question {
 	}
 	w.updates = nil
 	r := llm.Request{Messages: append([]llm.Message{w.buildInstructions()}, w.loop.Messages()...)}
-	if !w.loop.Last {
+	if !w.loop.WithoutTools {
 		r.Tools = listTools(w.skills)
 	}
 	w.publishSnapshot("", "")
@@ -146,7 +146,7 @@ func (w *worker) NoteAnswer(r llm.Response) {
 // been told that its update is on the way.
 func (w *worker) Conclude(c *otp.Context, r llm.Response) {
 	switch {
-	case len(w.updates) > 0 && !w.loop.Last:
+	case len(w.updates) > 0 && !w.loop.WithoutTools:
 		w.loop.Say(llm.Message{Role: llm.RoleAssistant, Content: r.Content})
 		w.loop.Ask(c)
 	case w.interrupted == "" && !isWholeAnswer(r.FinishReason):
@@ -168,8 +168,8 @@ func (w *worker) Fail(c *otp.Context, why error) {
 		w.finishMission(c, Failed, "", "the model refused the mission")
 	case errors.Is(why, loop.ErrEmpty):
 		w.finishMission(c, Failed, "", "the model answered with nothing")
-	case errors.As(why, &e) && e.Kind == llm.KindBudget && e.Code == llm.CodeOwnBudget && !w.loop.Last:
-		w.loop.Last = true
+	case errors.As(why, &e) && e.Kind == llm.KindBudget && e.Code == llm.CodeOwnBudget && !w.loop.WithoutTools:
+		w.loop.WithoutTools = true
 		w.loop.Ask(c)
 	default:
 		w.finishMission(c, Failed, "", "the model could not be asked: "+nameModelFault(why))

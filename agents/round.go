@@ -37,16 +37,17 @@ type Round struct {
 	Entries []Entry  `json:"entries,omitempty"`
 	// Read are the ids of the updates and answers that are in Messages.
 	Read []string `json:"read,omitempty"`
-	// Calls is how many calls were proposed and answered before this round.
-	Calls       int           `json:"calls"`
-	Rounds      int           `json:"rounds"` // with the model
-	Helps       int           `json:"helps,omitempty"`
-	Omitted     int           `json:"omitted,omitempty"` // calls that were not proposed
-	Last        bool          `json:"last,omitempty"`
-	Nudged      bool          `json:"nudged,omitempty"`
-	Interrupted string        `json:"interrupted,omitempty"`
-	Started     time.Time     `json:"started"`
-	Left        time.Duration `json:"left"` // of the agent's time
+	// Proposed is how many calls were proposed and answered before this round.
+	Proposed  int `json:"calls"`
+	Questions int `json:"rounds"` // to the model
+	Helps     int `json:"helps,omitempty"`
+	Omitted   int `json:"omitted,omitempty"` // calls that were not proposed
+	// WithoutTools says that the model gets no tools any more.
+	WithoutTools bool          `json:"last,omitempty"`
+	Nudged       bool          `json:"nudged,omitempty"`
+	Interrupted  string        `json:"interrupted,omitempty"`
+	Started      time.Time     `json:"started"`
+	Left         time.Duration `json:"left"` // of the agent's time
 }
 
 // roundVersion is the form of Round. One of a later version is not understood;
@@ -71,7 +72,8 @@ func (w *worker) PrepareRound(added loop.Round) func(context.Context) error {
 	}
 	r := Round{
 		V: roundVersion, Number: added.Records, Entries: w.entries[max(0, len(w.entries)-w.noted):], Read: w.read,
-		Calls: added.Proposed, Rounds: added.Questions, Helps: w.helps, Omitted: added.Omitted, Last: added.Last, Nudged: added.Nudged,
+		Proposed: added.Proposed, Questions: added.Questions, Helps: w.helps, Omitted: added.Omitted,
+		WithoutTools: added.WithoutTools, Nudged: added.Nudged,
 		Interrupted: w.interrupted, Started: w.started, Left: w.remainingTime(),
 	}
 	r.Messages, _ = loop.HideMessages(added.Messages, w.hideCallSecrets)
@@ -84,7 +86,7 @@ func (w *worker) PrepareRound(added loop.Round) func(context.Context) error {
 func (w *worker) restoreRounds(list []Round) {
 	r := list[len(list)-1]
 	whole := loop.Round{Calls: r.Queue, Counts: loop.Counts{
-		Questions: r.Rounds, Records: len(list), Proposed: r.Calls, Omitted: r.Omitted, Last: r.Last, Nudged: r.Nudged,
+		Questions: r.Questions, Records: len(list), Proposed: r.Proposed, Omitted: r.Omitted, WithoutTools: r.WithoutTools, Nudged: r.Nudged,
 	}}
 	for _, before := range list {
 		whole.Messages = append(whole.Messages, before.Messages...)

@@ -93,7 +93,7 @@ func TestRestored(t *testing.T) {
 			m, d, rest := script(steps[n:]...), tellDesk(), &notebook{}
 			a, got := r.run(Options{Model: m, Invoker: d, Journal: rest, Rounds: rounds, Calls: 9, Mission: "not looked at"})
 			require.Equal(t, asked[n:], m.requests(), "after round %d", n)
-			require.Equal(t, proposals[rounds[n-1].Calls:], d.proposals())
+			require.Equal(t, proposals[rounds[n-1].Proposed:], d.proposals())
 			got.Took, want.Took = 0, 0
 			require.Equal(t, want, got)
 			require.Len(t, rest.rounds, len(book.rounds)-n)

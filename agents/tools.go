@@ -164,8 +164,8 @@ func describeResult(res skills.Result) string {
 	return loop.EncodeJSON(out)
 }
 
-// describeAdvice is what the orchestrator answered to a request for help.
-func describeAdvice(text string, added int) string {
+// describeHelpAnswer is what the orchestrator answered to a request for help.
+func describeHelpAnswer(text string, added int) string {
 	return loop.EncodeJSON(map[string]any{"ok": true, "answer": text, "skills_added": added})
 }
 

@@ -12,23 +12,35 @@ import (
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/llm/scripted"
+	"github.com/vedette-dev/vedette/internal/arrival"
 	"github.com/vedette-dev/vedette/skills"
 )
 
 // serve plays a script over loopback and returns a client for each model.
 func serve(t *testing.T, src string, models ...string) (*scripted.Server, []Model) {
 	t.Helper()
-	s, err := scripted.Load([]byte(src))
-	require.NoError(t, err)
-	srv, err := scripted.Serve(t.Context(), s, scripted.Options{})
-	require.NoError(t, err)
-	t.Cleanup(srv.Close)
+	return serveShort(t, src, "", models...)
+}
+
+// serveShort is serve where one model has little time. The time ends no request that
+// has not arrived.
+func serveShort(t *testing.T, src, short string, models ...string) (*scripted.Server, []Model) {
+	t.Helper()
 	hc := llm.NewHTTPClient()
 	t.Cleanup(hc.CloseIdleConnections)
+	carrier := &arrival.Carrier{Next: hc.Transport}
+	s, err := scripted.Load([]byte(src))
+	require.NoError(t, err)
+	srv, err := scripted.Serve(t.Context(), s, scripted.Options{Arrived: carrier.OnArrival})
+	require.NoError(t, err)
+	t.Cleanup(srv.Close)
 	var list []Model
 	for _, name := range models {
-		c, err := llm.New(llm.Config{Name: name, Model: name, BaseURL: srv.BaseURL(), Timeout: 300 * time.Millisecond},
-			&http.Client{Transport: hc.Transport})
+		cfg := llm.Config{Name: name, Model: name, BaseURL: srv.BaseURL()}
+		if name == short {
+			cfg.Timeout = 50 * time.Millisecond
+		}
+		c, err := llm.New(cfg, &http.Client{Transport: carrier})
 		require.NoError(t, err)
 		list = append(list, c)
 	}
@@ -84,7 +96,11 @@ func TestModelFailures(t *testing.T) {
 		"request":      `{status: 400, body: '{"error":{"message":"CANARY"}}'}`,
 	} {
 		t.Run(want, func(t *testing.T) {
-			srv, m := serve(t, "rules:\n  - when: {model: bad}\n    reply: "+reply+"\n  - reply: {content: fine}\n", "bad", "good")
+			short := ""
+			if want == "timeout" {
+				short = "bad"
+			}
+			srv, m := serveShort(t, "rules:\n  - when: {model: bad}\n    reply: "+reply+"\n  - reply: {content: fine}\n", short, "bad", "good")
 			r := newRig(t)
 			a, res := r.run(Options{Model: m[0], Mission: "CANARY mission"})
 			require.Equal(t, Failed, res.State)

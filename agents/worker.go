@@ -72,7 +72,7 @@ func (w *worker) Init(c *otp.Context) error {
 			w.onUpdate(u)
 		}
 		for _, m := range w.a.o.Answers {
-			w.onAdvice(c, m)
+			w.onHelpAnswer(c, m)
 		}
 		w.loop.Next(c)
 		return nil
@@ -115,7 +115,7 @@ func (w *worker) Handle(c *otp.Context, msg any) {
 	case Update:
 		w.onUpdate(m)
 	case Answer:
-		w.onAdvice(c, m)
+		w.onHelpAnswer(c, m)
 	case Held: // one that comes after its call's end would stop the clock for good
 		if w.current != "" {
 			w.pauseWork(c, AwaitingApproval)
@@ -205,8 +205,8 @@ func (w *worker) onInterrupt(c *otp.Context, m Interrupt) {
 	if w.interrupted != "" {
 		return
 	}
-	asked := w.loop.Last // for the report already
-	w.interrupted, w.loop.Last = m.Reason, true
+	asked := w.loop.WithoutTools // for the report already
+	w.interrupted, w.loop.WithoutTools = m.Reason, true
 	if w.interrupted == "" {
 		w.interrupted = "the agent was interrupted"
 	}

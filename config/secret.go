@@ -144,8 +144,8 @@ func (c *Config) Literal(path string) bool {
 	return !n.outside
 }
 
-// passwordInAddress returns what is written of a password in what follows an address's
-// scheme. It leaves out the references.
+// passwordInAddress returns the password that an address holds as plain text, or "". The
+// address has lost its scheme. References such as ${NAME} are no plain text.
 func passwordInAddress(address string) string {
 	end := strings.LastIndexByte(address, '@')
 	if end < 0 {

@@ -175,7 +175,8 @@ func (l *loader) keepSkill(p pendingSkill, c compiledSkill) {
 	}
 }
 
-// anyBelowPrefix reports whether a path below prefix is among failed.
+// anyBelowPrefix reports whether failed holds a path inside of prefix: one that goes on with a
+// dot or a bracket.
 func anyBelowPrefix(failed map[string]bool, prefix string) bool {
 	for p := range failed {
 		if strings.HasPrefix(p, prefix+".") || strings.HasPrefix(p, prefix+"[") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/internal/testclock"
 	"github.com/vedette-dev/vedette/limits"
 )
 
@@ -50,7 +51,7 @@ func TestEndsReachNoFurther(t *testing.T) {
 }
 
 // full is a store of four keys: two conversations with two buckets each.
-func full(t *testing.T) (*limits.Memory, *clock, func(id, key string) (limits.Taken, error)) {
+func full(t *testing.T) (*limits.Memory, *testclock.Clock, func(id, key string) (limits.Taken, error)) {
 	t.Helper()
 	c := newClock()
 	m := limits.NewMemory(limits.MemoryOptions{Now: c.Now, MaxKeys: 4, EvictIdle: time.Minute})

@@ -12,12 +12,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/internal/testclock"
 	"github.com/vedette-dev/vedette/limits"
 )
 
 type subject struct {
 	*limits.Limiter
-	*clock
+	*testclock.Clock
 	t *testing.T
 	n int
 }
@@ -27,7 +28,7 @@ func newLimiter(t *testing.T, cfg limits.Config) *subject {
 	c := newClock()
 	l, err := limits.New(cfg, limits.NewMemory(limits.MemoryOptions{Now: c.Now}))
 	require.NoError(t, err)
-	return &subject{Limiter: l, clock: c, t: t}
+	return &subject{Limiter: l, Clock: c, t: t}
 }
 
 // reserve proposes a call with an id of its own.

@@ -3,36 +3,19 @@ package limits_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/internal/testclock"
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/limits/storetest"
 )
 
-// clock stands still until it is shifted.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *clock { return &clock{now: time.Date(2026, 3, 29, 1, 59, 0, 0, time.UTC)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) Shift(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
+// newClock is a minute before a clock that knows summer is put forward.
+func newClock() *testclock.Clock { return testclock.New(time.Date(2026, 3, 29, 1, 59, 0, 0, time.UTC)) }
 
 func TestMemoryContract(t *testing.T) {
 	storetest.Run(t, func(*testing.T) storetest.Harness {

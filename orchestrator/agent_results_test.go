@@ -2,13 +2,16 @@ package orchestrator
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/skills"
@@ -108,12 +111,23 @@ func TestHelpIsAnswered(t *testing.T) {
 		require.Contains(t, told[4], "wider_than_parent")
 	})
 	t.Run("help that was not answered in time wakes no more waits", func(t *testing.T) {
-		g, _, _ := gate(t, "note.gate")
+		g, entered, _ := gate(t, "note.gate")
 		o := with(g)
+		var once sync.Once
+		o.wrap = func(_ *rig, main agents.Model) chatFunc {
+			return func(ctx context.Context, q llm.Request) (llm.Response, error) {
+				if slices.ContainsFunc(q.Messages, func(m llm.Message) bool {
+					return m.Role == llm.RoleTool && strings.Contains(m.Content, "needs_help")
+				}) {
+					once.Do(func() { <-entered }) // the agent has gone on without help
+				}
+				return main.Chat(ctx, q)
+			}
+		}
 		o.tune = tuning{help: 10 * time.Millisecond, wait: 200 * time.Millisecond}
 		wait := tool(toolResults, map[string]any{"mode": "wait_all"})
 		r := start(t, o,
-			orch("go", dispatch("a", "do-a", "note.gate"), wait, rule{"tool_calls": []call{wait}, "delay": "100ms"}, "done"),
+			orch("go", dispatch("a", "do-a", "note.gate"), wait, wait, "done"),
 			agent("do-a", help, use("note.gate", "")))
 		began := time.Now()
 		r.send("go")

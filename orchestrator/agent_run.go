@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/history"
-	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -36,7 +36,7 @@ type agentRun struct {
 
 	workPlace       // its place among all agents at work
 	later     []any // what an agent that is away is told once it has its place again
-	spent     models.Spent
+	spent     llm.Spent
 
 	span    telemetry.Span
 	since   time.Time // it was launched in this process
@@ -157,7 +157,7 @@ func (k *agentRun) toldBefore() (updates []agents.Update, list []agents.Answer) 
 func (k *agentRun) newModelCaller() *modelCaller {
 	a := &modelCaller{model: k.model, span: k.span, who: callerOf(k.desk.Grant(), k.desk.Grant().ID(), &k.spent)}
 	if n := len(k.rounds); n > 0 {
-		a.asked.Store(int64(k.rounds[n-1].Rounds))
+		a.asked.Store(int64(k.rounds[n-1].Questions))
 	}
 	return a
 }
@@ -190,7 +190,7 @@ func (k *agentRun) describeForPeople(f linkFilter, r agents.Result) history.Item
 		s, _ = f.defangLinks(tainted, s)
 		return clipText(s, maxKept/2)
 	}
-	return newItem(keptAgent, map[string]any{
+	return history.NewItem(keptAgent, map[string]any{
 		"agent_id": r.Agent, "grant": k.desk.Grant().ID(), "mission": plain(k.args.Mission), "context": plain(k.args.Context),
 		"state": r.State, "reason": r.Reason, "answer": plain(r.Answer),
 	})

@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -10,30 +9,14 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/internal/testclock"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// standingClock is a clock that a test moves: however slow the machine is, no wave's time
-// passes by itself.
-type standingClock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newStandingClock() *standingClock { return &standingClock{now: time.Unix(1_700_000_000, 0)} }
-
-func (k *standingClock) time() time.Time {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.now
-}
-
-func (k *standingClock) advance(d time.Duration) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.now = k.now.Add(d)
-}
+// newStandingClock is a clock of waves that a test moves: however slow the machine is, no
+// wave's time passes by itself.
+func newStandingClock() *testclock.Clock { return testclock.New(time.Unix(1_700_000_000, 0)) }
 
 // stateOf is what the agent of conversation c1 shows itself to be.
 func (r *rig) stateOf(agent string) agents.State {
@@ -73,7 +56,7 @@ func TestWaveTimeIsShared(t *testing.T) {
 		if err := r.awaitState(ctx, "b", agents.Completed); err != nil {
 			return "", err
 		}
-		clock.advance(2 * wave)
+		clock.Shift(2 * wave)
 		select {
 		case <-over: // the agent has heard of it before the call's result comes
 		case <-ctx.Done():
@@ -82,7 +65,7 @@ func TestWaveTimeIsShared(t *testing.T) {
 		return x, nil
 	})
 	o := with(echo(t), slow)
-	o.tune.wave, o.tune.now = wave, clock.time
+	o.tune.wave, o.tune.now = wave, clock.Now
 	o.tune.at = func(place string) {
 		if place == "wave_over" {
 			over <- struct{}{}
@@ -115,13 +98,13 @@ func TestWaveStandsStillForPeople(t *testing.T) {
 	clock := newStandingClock()
 	o := with(echo(t))
 	o.config = "permissions: [{skill: note.echo, then: ask}]\n"
-	o.tune.wave, o.tune.now = wave, clock.time
+	o.tune.wave, o.tune.now = wave, clock.Now
 	var r *rig
 	o.Approver = approver(func(ctx context.Context, _ sentinel.Call) (sentinel.Verdict, error) {
 		if err := r.awaitState(ctx, "a", agents.AwaitingApproval); err != nil {
 			return sentinel.Verdict{}, err
 		}
-		clock.advance(2 * wave)
+		clock.Shift(2 * wave)
 		select {
 		case <-time.After(2 * wave):
 		case <-ctx.Done():
@@ -147,7 +130,7 @@ func TestWaveStandsStillForHelp(t *testing.T) {
 		o := with(echo(t))
 		o.tune.wave, o.tune.help = wave, 20*time.Second
 		if last == "blue it is" {
-			o.tune.now = clock.time
+			o.tune.now = clock.Now
 		}
 		if len(hints) > 0 {
 			o.tune.help = hints[0]
@@ -155,7 +138,7 @@ func TestWaveStandsStillForHelp(t *testing.T) {
 		o.wrap = func(_ *rig, main agents.Model) chatFunc {
 			return func(ctx context.Context, q llm.Request) (llm.Response, error) {
 				if q.Messages[len(q.Messages)-1].Role == llm.RoleTool && len(q.Messages) == 6 { // it thinks about the answer
-					clock.advance(3 * wave)
+					clock.Shift(3 * wave)
 					select {
 					case <-time.After(3 * wave):
 					case <-ctx.Done():

@@ -10,7 +10,6 @@ import (
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
-	"github.com/vedette-dev/vedette/orchestrator/models"
 )
 
 // takes is a reply that is said to have taken so many tokens.
@@ -181,7 +180,7 @@ func TestWaitingForABudgetHoldsNoModel(t *testing.T) {
 	m, ok := r.Parts().NamedModel("m")
 	require.True(t, ok)
 	ask := func(ctx context.Context, user, id, text string) error {
-		_, err := m.Chat(models.WithCaller(ctx, models.Caller{User: user, Conversation: "c-" + user, Turn: "t-" + user, ID: id}),
+		_, err := m.Chat(llm.WithCaller(ctx, llm.Caller{User: user, Conversation: "c-" + user, Turn: "t-" + user, ID: id}),
 			llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: text}}})
 		return err
 	}

@@ -88,7 +88,7 @@ func TestEndlessAnswer(t *testing.T) {
 			defer srv.Close()
 			o := with()
 			o.models = `}
-  endless: {model: endless, base_url: "` + srv.URL + `/v1", timeout: 5s`
+  endless: {model: endless, base_url: "` + srv.URL + `/v1"`
 			if row.kind == llm.KindTimeout {
 				o.models = `}
   endless: {model: endless, base_url: "` + srv.URL + `/v1", timeout: 300ms`

@@ -25,11 +25,12 @@ func TestHeldCall(t *testing.T) {
 		"refused":  {no, `"refused":"ask_denied"`, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			const agentTime = 300 * time.Millisecond
+			timers := newHeldTimers(17 * time.Minute)
+			running := -1 // how many agents' times ran while the person was asked
 			asked, answer := make(chan struct{}, 1), make(chan sentinel.Verdict, 1)
 			o := with(echo(t))
 			o.config = "permissions: [{skill: note.echo, then: ask}]\n"
-			o.tune.agent = agentTime
+			o.tune.agent, o.tune.after = timers.length, timers.after
 			o.Approver = approver(func(ctx context.Context, _ sentinel.Call) (sentinel.Verdict, error) {
 				asked <- struct{}{}
 				select {
@@ -42,7 +43,7 @@ func TestHeldCall(t *testing.T) {
 			r := start(t, o, orch("unused", "unused"), agent("do-a", use("note.echo", "x"), "ok"))
 			var queried []string
 			n := 0
-			r.models.orchestrator = chatFunc(func(_ context.Context, q llm.Request) (llm.Response, error) {
+			r.models.orchestrator = chatFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
 				last := q.Messages[len(q.Messages)-1]
 				if last.Role == llm.RoleTool {
 					queried = append(queried, last.Content)
@@ -53,8 +54,12 @@ func TestHeldCall(t *testing.T) {
 						Arguments: `{"agent_id":"a","mission":"do-a","skills":["note.echo"]}`}}}, nil
 				case 2:
 					<-asked
+					if err := r.awaitState(ctx, "a", agents.AwaitingApproval); err != nil {
+						return llm.Response{}, err
+					}
+					running = timers.fire() // longer than the agent's time, which stands still
 					fallthrough
-				case 3: // longer than the agent's time, which stands still
+				case 3:
 					return llm.Response{ToolCalls: []llm.ToolCall{{ID: "1", Name: toolResults, Arguments: `{"mode":"wait_all","timeout_seconds":1}`}}}, nil
 				case 4:
 					answer <- row.verdict
@@ -65,7 +70,8 @@ func TestHeldCall(t *testing.T) {
 			})
 			reply := r.send("go")
 			require.Equal(t, map[string]agents.State{"a": agents.Completed}, states(reply))
-			require.Greater(t, reply.Agents[0].Took, 2*agentTime)
+			require.Zero(t, running, "the agent's time stood still")
+			require.Equal(t, 1, timers.begun(), "it had begun")
 			for _, text := range queried[1:3] {
 				require.Equal(t, "awaiting_approval", views(t, text)["a"]["state"])
 			}

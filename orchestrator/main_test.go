@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +22,7 @@ import (
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/llm/scripted"
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/internal/arrival"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
@@ -119,6 +121,8 @@ type options struct {
 	// reviewer is the address of another server for the review, reviewers the
 	// names of several models for it.
 	reviewer, reviewers string
+	// carried keeps the models' time from ending a request that has not arrived.
+	carried bool
 	// wrap stands between the orchestrator and its model.
 	wrap  func(r *rig, main agents.Model) chatFunc
 	quiet bool // no log
@@ -159,7 +163,12 @@ func start(t testing.TB, o options, rules ...[]rule) *rig {
 	script, err := scripted.Load(src)
 	require.NoError(t, err)
 	r := &rig{t: t, dir: t.TempDir(), log: &syncBuffer{}}
-	r.server, err = scripted.Serve(context.Background(), script, scripted.Options{})
+	carrier := &arrival.Carrier{Next: llm.NewHTTPClient().Transport}
+	t.Cleanup(carrier.CloseIdleConnections)
+	if o.carried {
+		o.tune.transport = func(string) http.RoundTripper { return carrier }
+	}
+	r.server, err = scripted.Serve(context.Background(), script, scripted.Options{Arrived: carrier.OnArrival})
 	require.NoError(t, err)
 	t.Cleanup(r.server.Close)
 	file := filepath.Join(r.dir, "vedette.yaml")

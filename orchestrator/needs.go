@@ -19,12 +19,11 @@ type turnNeeds struct {
 	journal  turnJournal
 	models   roleModels
 	pools    pools
-	outages  storeOutages
+	outages  databaseOutages
 	spending turnSpending
 	tel      *telemetry.Telemetry // nil without telemetry
 	tune     tuning
 	log      *slog.Logger
-	links    []string // hosts that links in tainted answers may lead to
 	watcher  agentWatcher
 	ending   lifecycle
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,6 +123,8 @@ type tuning struct {
 	at                                                     func(place string)
 	restarts                                               int              // of the app, in a minute
 	now                                                    func() time.Time // the clock of waves
+	transport                                              func(model string) http.RoundTripper
+	after                                                  func(d time.Duration, run func()) (stop func() bool) // timers of all processes
 }
 
 // reachPlace tells a test that the process has come to a place where it may break.
@@ -150,7 +154,7 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	}
 	tune.pause, tune.look = cmp.Or(tune.pause, defaultPause), cmp.Or(tune.look, defaultLook)
 	o := &Orchestrator{opts: opts, started: time.Now()}
-	o.log, o.tune, o.links = opts.Log, tune, cfg.Answers.Links.Allow
+	o.log, o.tune = opts.Log, tune
 	o.pools = newPools(cfg.Limits, cmp.Or(tune.room, agentWait))
 	o.openings.pool = o.pools.conversations
 	o.watcher = agentWatcher{opts.OnAgent, opts.Log}
@@ -175,6 +179,7 @@ func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error
 	ao := assembly.Options{
 		Skills: opts.Skills, Natives: listNativeSkills(o.runNative), Approver: opts.Approver, Observe: o.onEvent, Readmit: o.readmitCall,
 		NoReview: opts.NoReview, Log: opts.Log, Supervised: true, Credentials: opts.Credentials,
+		Transport: o.tune.transport,
 	}
 	o.tel.Observe(&ao)
 	parts, err := assembly.Build(ctx, cfg, ao)
@@ -221,7 +226,7 @@ func (o *Orchestrator) openHistory(ctx context.Context) error {
 func (o *Orchestrator) startTree(ctx context.Context) error {
 	ctx, cancel := withDeadline(ctx, time.Minute)
 	defer cancel()
-	o.sys = otp.NewSystem(otp.SystemOptions{Logger: o.log, OnEvent: o.tel.Supervision})
+	o.sys = otp.NewSystem(otp.SystemOptions{Logger: o.log, OnEvent: o.tel.Supervision, AfterFunc: o.tune.after})
 	app, err := o.sys.Start(ctx, o.buildTree())
 	if err == nil {
 		otp.Monitor(app, o.ending.onTreeEnd)
@@ -291,10 +296,21 @@ func withDeadline(ctx context.Context, d time.Duration) (context.Context, contex
 }
 
 // Load returns how full the process is, in the order in which work meets the pools, for
-// metrics.
+// metrics. Of models and skills there are those that are busy, or ever refused.
 func (o *Orchestrator) Load() []admission.Stats {
-	d := o.pools
-	return append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()}, o.parts.Load()...)
+	busy := slices.DeleteFunc(o.listModelsAndSkills(), func(s admission.Stats) bool { return s.Used == 0 && s.Waiting == 0 && s.Refused == 0 })
+	return append(o.pools.listStats(), busy...)
+}
+
+// listModelsAndSkills returns how busy all models and all skills with a queue are.
+func (o *Orchestrator) listModelsAndSkills() (out []admission.Stats) {
+	for _, m := range o.parts.Models() {
+		out = append(out, m.Stats())
+	}
+	for _, q := range o.parts.Queues() {
+		out = append(out, q.Stats())
+	}
+	return out
 }
 
 // Reachable returns why vedette pause and vedette top can't reach this process, nil

@@ -25,6 +25,11 @@ type pools struct {
 	requests, turns, agents, conversations *admission.Pool
 }
 
+// listStats returns how full the pools are, in the order in which work meets them.
+func (p *pools) listStats() []admission.Stats {
+	return []admission.Stats{p.conversations.Stats(), p.requests.Stats(), p.turns.Stats(), p.agents.Stats()}
+}
+
 // newPools makes the pools as the limits say; room is how long an agent waits.
 func newPools(l config.Limits, room time.Duration) pools {
 	p, u := l.Process, l.User

@@ -1,8 +1,6 @@
 package orchestrator
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -56,12 +54,13 @@ type roundRecord struct {
 	// Hidden are the ids of calls in the answer whose secret arguments were left
 	// out, so that they can't be proposed from here.
 	Hidden []string `json:"hidden,omitempty"`
-	// Invokes is how many calls the turn's desk had been given before.
-	Invokes int  `json:"invokes"`
-	Rounds  int  `json:"rounds"` // with the model
-	Last    bool `json:"last,omitempty"`
-	Nudged  bool `json:"nudged,omitempty"`
-	Tainted bool `json:"tainted,omitempty"`
+	// Proposed is how many calls the turn's desk had been given before.
+	Proposed  int `json:"invokes"`
+	Questions int `json:"rounds"` // to the model
+	// WithoutTools says that the model gets no tools any more.
+	WithoutTools bool `json:"last,omitempty"`
+	Nudged       bool `json:"nudged,omitempty"`
+	Tainted      bool `json:"tainted,omitempty"`
 	// Omitted is how many calls of the turn's own were not proposed so far.
 	Omitted int `json:"omitted,omitempty"`
 	// Ended are the agents that had ended since, as the turn saw it.
@@ -139,15 +138,6 @@ func failureFromCode(code string) error {
 	return ErrInterrupted
 }
 
-// newItem makes a record of v, which always marshals: it is made of plain values.
-func newItem(kind string, v any) history.Item {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v)
-	return history.Item{Kind: kind, Data: bytes.TrimSuffix(b.Bytes(), []byte("\n"))}
-}
-
 // turnSpace is the namespace of turn ids: one conversation's request ids say
 // nothing about another's.
 var turnSpace = uuid.MustParse("c1b0a1de-3a6c-5f39-8d5e-70f0a5f0c7b2")
@@ -164,13 +154,13 @@ func agentGrantID(turnGrant, agent string) string {
 
 // fitEndRecord is the record of an end, with its texts cut to what the journal takes.
 func fitEndRecord(end *endRecord) history.Item {
-	whole, record := end.Reply, newItem(recordEnd, end)
+	whole, record := end.Reply, history.NewItem(recordEnd, end)
 	for n := loop.MaxAnswer / 2; len(record.Data) > maxRecord && n >= minCut; n /= 2 {
 		end.Reply.Text, end.Reply.Agents = loop.Cut(whole.Text, n), slices.Clone(whole.Agents)
 		for i, a := range whole.Agents {
 			end.Reply.Agents[i].Answer = loop.Cut(a.Answer, n)
 		}
-		record = newItem(recordEnd, end)
+		record = history.NewItem(recordEnd, end)
 	}
 	return record
 }

@@ -25,8 +25,8 @@ const retryOutage = 500 * time.Millisecond
 
 type (
 	wakeRequest struct {
-		row  history.Conversation
-		look bool // only if the journal has a request under way
+		row          history.Conversation
+		ifUnfinished bool // only if the journal has a request under way
 	}
 	searchAgain struct{}
 )
@@ -114,7 +114,7 @@ func (r *recovery) onUnfinishedFound(c *otp.Context, m otp.TaskResult) {
 	}
 	for _, row := range list { // one whose process is there needs no waking
 		if _, up := c.System().Whereis(serverName(row.ID)); !up && !r.isQueued(row.ID) {
-			r.waiting = append(r.waiting, wakeRequest{row: row, look: true})
+			r.waiting = append(r.waiting, wakeRequest{row: row, ifUnfinished: true})
 		}
 	}
 	c.SendAfter(r.restorer.tune.look, searchAgain{})
@@ -136,11 +136,12 @@ func (r *recovery) wakeNext(c *otp.Context) {
 // Terminate has nothing to release.
 func (r *recovery) Terminate(*otp.Context, otp.Reason) {}
 
-// wakeConversation wakes a conversation.
+// wakeConversation starts a conversation's process. With ifUnfinished set it does so only if
+// a request is under way. Its first result is always nil, as a task has one.
 func (r *recovery) wakeConversation(ctx context.Context, w wakeRequest) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	if w.look {
+	if w.ifUnfinished {
 		row, ok, err := r.restorer.journal.Get(ctx, w.row.ID)
 		if err != nil || !ok || row.Turn == "" {
 			return nil, err

@@ -118,7 +118,7 @@ func TestRecoveryLooksAround(t *testing.T) {
 	r := start(t, o, orch("go", "done"))
 	require.NoError(t, r.journal.Begin(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: deriveTurnID("c1", "r1")},
 		history.Item{Kind: keptRequest, Data: []byte("go")},
-		newItem(recordOpen, openRecord{V: recordVersion, Request: "r1", Grant: sentinel.NewID(), Started: time.Now()})))
+		history.NewItem(recordOpen, openRecord{V: recordVersion, Request: "r1", Grant: sentinel.NewID(), Started: time.Now()})))
 	require.Eventually(t, func() bool { return r.unfinished() == 0 }, eventually, tick)
 	reply, err := r.open("c1", "ann").Reply(t.Context(), "r1")
 	require.NoError(t, err)
@@ -153,7 +153,8 @@ func TestRecoveryLetsRest(t *testing.T) {
 // no caller waits for ends when its time is over, however often it was asked for.
 func TestLeftByReaders(t *testing.T) {
 	o := with()
-	o.tune.turn = 300 * time.Millisecond
+	timers := newHeldTimers(17 * time.Minute)
+	o.tune.turn, o.tune.after = timers.length, timers.after
 	r := start(t, o, orch("unused", "unused"))
 	r.leaves()
 	c := r.open("c1", "ann")
@@ -163,7 +164,7 @@ func TestLeftByReaders(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
-	require.Eventually(t, func() bool { return r.unfinished() == 0 }, eventually, tick)
+	require.Eventually(t, func() bool { timers.fire(); return r.unfinished() == 0 }, eventually, tick)
 	_, err := c.Reply(t.Context(), "r1")
 	require.ErrorIs(t, err, ErrInterrupted)
 }

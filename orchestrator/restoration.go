@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/loop"
-	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
@@ -23,7 +23,8 @@ func (r *restoration) lastRound() roundRecord { return r.saved.rounds[len(r.save
 func (r *restoration) restoreRounds() {
 	last := r.lastRound()
 	whole := loop.Round{Counts: loop.Counts{
-		Questions: last.Rounds, Records: len(r.saved.rounds), Proposed: last.Invokes, Omitted: last.Omitted, Last: last.Last, Nudged: last.Nudged,
+		Questions: last.Questions, Records: len(r.saved.rounds), Proposed: last.Proposed, Omitted: last.Omitted,
+		WithoutTools: last.WithoutTools, Nudged: last.Nudged,
 	}}
 	for _, round := range r.saved.rounds {
 		whole.Messages = append(whole.Messages, round.Messages...)
@@ -34,18 +35,17 @@ func (r *restoration) restoreRounds() {
 	r.turn.loop.Restore(whole, last.Hidden)
 }
 
-// replayCalls brings back the turn's desk and does again, in order, what its calls
-// did to the turn.
+// replayCalls restores the turn's desk and repeats, in order, what its calls did to the turn.
 func (r *restoration) replayCalls(ctx context.Context) error {
 	t, last := r.turn, r.lastRound()
-	found, err := t.desk.Resume(ctx, last.Invokes, len(t.loop.CallsLeft()))
+	found, err := t.desk.Resume(ctx, last.Proposed, len(t.loop.CallsLeft()))
 	if err != nil {
 		return err
 	}
 	t.proposed = map[int]string{}
 	for _, p := range found {
 		t.proposed[p.Number] = p.Skill
-		did := p.Status == sentinel.StatusOK || p.Status == sentinel.StatusUnknown && p.Number < last.Invokes
+		did := p.Status == sentinel.StatusOK || p.Status == sentinel.StatusUnknown && p.Number < last.Proposed
 		if !p.Allowed || !isNativeSkill(p.Skill) || !did {
 			continue
 		}
@@ -71,8 +71,8 @@ func (r *restoration) replayCalls(ctx context.Context) error {
 	return nil
 }
 
-// replayCall does one call of the turn's again. Words for agents are kept until it is
-// known which of them go on.
+// replayCall repeats one call of the turn's. Messages to agents wait until restoreAgents knows
+// which agents go on.
 func (r *restoration) replayCall(p sentinel.Past, a dispatchArgs) error {
 	t := r.turn
 	if p.Skill == skillDispatch {
@@ -119,7 +119,8 @@ func (r *restoration) restoreAgents(ctx context.Context) error {
 	return nil
 }
 
-// restoreAgent gives one agent its rounds, its end and its taint back.
+// restoreAgent restores an agent's rounds, end and taint, and resumes its desk. It starts no
+// process. An agent without rounds gets its earlier messages as context.
 func (r *restoration) restoreAgent(ctx context.Context, k *agentRun) error {
 	grant := k.desk.Grant().ID()
 	if end, ok := r.saved.ends[grant]; ok {
@@ -139,7 +140,7 @@ func (r *restoration) restoreAgent(ctx context.Context, k *agentRun) error {
 	}
 	if n := len(k.rounds); n > 0 {
 		last := k.rounds[n-1]
-		_, err := k.desk.Resume(ctx, last.Calls, len(last.Queue))
+		_, err := k.desk.Resume(ctx, last.Proposed, len(last.Queue))
 		return err
 	}
 	for _, w := range k.words { // it had not begun: it begins with all of them
@@ -155,7 +156,7 @@ func (r *restoration) restoreAgent(ctx context.Context, k *agentRun) error {
 // were. It runs in the task that reads the journal.
 func (r *restoration) recountSpending(ctx context.Context, count bool) {
 	t := r.turn
-	recount := func(agent string, spent *models.Spent, s Spent, id string) {
+	recount := func(agent string, spent *llm.Spent, s Spent, id string) {
 		if s.Tokens == 0 && s.Cost == 0 {
 			return
 		}

@@ -77,7 +77,7 @@ func (r *restorer) endLostTurn(ctx context.Context, about history.Turn) error {
 	r.spending.dropMark(about.Turn)
 	r.journal.endHeldCalls(ctx, about, nil, "", "its turn can't be gone on with")
 	end := endRecord{V: recordVersion, Failure: failedInterrupted}
-	return r.journal.End(ctx, about, newItem(recordEnd, end))
+	return r.journal.End(ctx, about, history.NewItem(recordEnd, end))
 }
 
 // readEarlierTurns is what the model is shown of earlier turns. A turn that isn't
@@ -167,8 +167,9 @@ func (r *restorer) countAttempt(ctx context.Context, about history.Turn, row his
 	return tries, err
 }
 
-// attemptPause is how long the n-th attempt waits that has to, from 0. They differ, so
-// that not all that was under way begins in the same moment again.
+// attemptPause returns the pause before the n-th attempt that has one, from 0. Each is drawn, so
+// that turns don't all begin at the same moment again. They are computed
+// here and not by internal/backoff, since this package may import no more than it does.
 func (r *restorer) attemptPause(n int) time.Duration {
 	if n < 0 {
 		return 0
@@ -204,11 +205,12 @@ func (r *restorer) requestWake(id, user string) {
 	}
 }
 
-// requestLook asks the recovery to wake a conversation whose processes have ended. It
-// does so only if they left a request behind that no caller may ever ask for.
-func (r *restorer) requestLook(id string) {
+// requestWakeIfUnfinished asks the recovery to wake a conversation whose processes have
+// ended. The recovery wakes it only if they left a request behind: no caller may ever ask
+// for that request.
+func (r *restorer) requestWakeIfUnfinished(id string) {
 	if pid, ok := r.sys.Whereis("recovery"); ok {
-		pid.Send(wakeRequest{row: history.Conversation{ID: id}, look: true})
+		pid.Send(wakeRequest{row: history.Conversation{ID: id}, ifUnfinished: true})
 	}
 }
 

@@ -105,7 +105,7 @@ func TestAttemptPausesGrow(t *testing.T) {
 // A turn that breaks off because the store is down counts nothing, however
 // often that happens, since it was not its doing.
 func TestOutagesCountNothing(t *testing.T) {
-	var l storeOutages
+	var l databaseOutages
 	for n := range 3 {
 		l.noteBreak("c")
 		breaks, excused := l.countBreaks("c")

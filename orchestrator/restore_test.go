@@ -191,7 +191,7 @@ func TestErasedRequest(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, r.journal.Add(t.Context(),
 		history.Turn{Conversation: "c1", User: "ann", Turn: row.Turn}, // as its process may still have done
-		newItem(recordRound, roundRecord{V: 1, Number: 7})))
+		history.NewItem(recordRound, roundRecord{V: 1, Number: 7})))
 	r.restart(o)
 	_, err = r.open("c1", "ann").Reply(t.Context(), "r1")
 	require.ErrorIs(t, err, ErrInterrupted)
@@ -200,19 +200,19 @@ func TestErasedRequest(t *testing.T) {
 
 // What is kept but not understood, as of a later version, is not guessed at.
 func TestRecordsThatAreNotUnderstood(t *testing.T) {
-	good := []history.Item{{Kind: keptRequest, Data: []byte("go")}, newItem(recordOpen, openRecord{V: 1, Grant: "g"}),
-		newItem(recordRound, roundRecord{V: 1, Number: 1})}
+	good := []history.Item{{Kind: keptRequest, Data: []byte("go")}, history.NewItem(recordOpen, openRecord{V: 1, Grant: "g"}),
+		history.NewItem(recordRound, roundRecord{V: 1, Number: 1})}
 	s, err := readSavedTurn(good)
 	require.NoError(t, err)
 	require.Equal(t, "go", s.text)
 	require.Len(t, s.rounds, 1)
 	for name, bad := range map[string]history.Item{
-		"a later open":         newItem(recordOpen, openRecord{V: 2}),
-		"a later round":        newItem(recordRound, roundRecord{V: 2, Number: 2}),
-		"a round that is lost": newItem(recordRound, roundRecord{V: 1, Number: 3}),
-		"an agent's":           newItem(recordAgentRound, agentRecord{V: 9}),
-		"an agent's end":       newItem(recordAgentEnd, agentEndRecord{}),
-		"an end":               newItem(recordEnd, endRecord{V: 7}),
+		"a later open":         history.NewItem(recordOpen, openRecord{V: 2}),
+		"a later round":        history.NewItem(recordRound, roundRecord{V: 2, Number: 2}),
+		"a round that is lost": history.NewItem(recordRound, roundRecord{V: 1, Number: 3}),
+		"an agent's":           history.NewItem(recordAgentRound, agentRecord{V: 9}),
+		"an agent's end":       history.NewItem(recordAgentEnd, agentEndRecord{}),
+		"an end":               history.NewItem(recordEnd, endRecord{V: 7}),
 		"no JSON":              {Kind: recordRound, Data: []byte("{")},
 	} {
 		_, err := readSavedTurn(append(good[:3:3], bad))
@@ -221,7 +221,7 @@ func TestRecordsThatAreNotUnderstood(t *testing.T) {
 	s, err = readSavedTurn(append(good[:3:3], good[0], good[1]))
 	require.NoError(t, err)
 	require.Empty(t, s.rounds, "of a request that was begun again the newest counts")
-	twice := newItem(recordAgentRound, agentRecord{V: 1, Grant: "a", Round: agents.Round{V: 1, Number: 1}})
+	twice := history.NewItem(recordAgentRound, agentRecord{V: 1, Grant: "a", Round: agents.Round{V: 1, Number: 1}})
 	s, err = readSavedTurn(append(good[:3:3], twice, twice))
 	require.NoError(t, err)
 	require.Len(t, s.agents["a"], 1, "of a round that was written again one counts")

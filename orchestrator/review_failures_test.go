@@ -45,7 +45,7 @@ const many = ", breaker: {failures: 1000}"
 // falls are a row for each failure there is, and one without. Each meets every
 // effect, inward and outward, under every table: no combination is left out.
 func falls() []fall {
-	const hangs = ", timeout: 200ms" // the model's own: however late a request is sent, that is its time
+	const hangs = ", timeout: 200ms" // the model's own; it ends no request that has not arrived
 	return []fall{
 		{kind: "", asked: 1},
 		{kind: review.Connect, down: true, asked: 1},
@@ -203,7 +203,8 @@ func build(t *testing.T, o office, f fall) *house {
 	if strings.Contains(f.model, "timeout:") {
 		timeout = ""
 	}
-	ro := options{models: "}\n  judge: {model: judge, base_url: \"$URL\"" + timeout + f.model, reviewers: "judge"}
+	carried := timeout == ""
+	ro := options{models: "}\n  judge: {model: judge, base_url: \"$URL\"" + timeout + f.model, reviewers: "judge", carried: carried}
 	ro.config = scraped + "sentinel: {retries: 0, cache_ttl: 0s" + more + o.config + "}\n"
 	ro.Approver, ro.Metrics = approver(h.person), h.reg
 	for skill := range o.cells {

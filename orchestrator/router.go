@@ -41,7 +41,7 @@ func (r *router) watchConversation(c *otp.Context, e *openCredit) {
 		return
 	}
 	r.openings.releaseCredit(e)
-	r.restorer.requestLook(e.id)
+	r.restorer.requestWakeIfUnfinished(e.id)
 }
 
 // Handle opens conversations without blocking on their start.
@@ -62,7 +62,7 @@ func (r *router) Handle(c *otp.Context, msg any) {
 		}
 		r.openings.releaseCredit(e)
 		if m.Reason.Kind != otp.KindNormal {
-			r.restorer.requestLook(e.id)
+			r.restorer.requestWakeIfUnfinished(e.id)
 		}
 	case recheckConversation:
 		r.watchConversation(c, m.e)

@@ -6,16 +6,16 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// secretHider takes secret arguments out of a turn's calls. It implements
+// turnSecrets takes secret arguments out of a turn's calls. It implements
 // loop.SecretSkills.
-type secretHider struct {
+type turnSecrets struct {
 	registry *skills.Registry
 	scope    skills.Scope // of the turn's agents
 }
 
 // hideCall returns a call as the journal may have it. The orchestrator's own tools have nothing
 // secret; a model that names a skill instead, or a tool that there isn't, may write what is.
-func (h secretHider) hideCall(k llm.ToolCall) (kept llm.ToolCall, hidden bool) {
+func (h turnSecrets) hideCall(k llm.ToolCall) (kept llm.ToolCall, hidden bool) {
 	switch k.Name {
 	case toolGetSkill, toolDispatch, toolResults, toolUpdate, toolQuery, toolCancel:
 		return k, false
@@ -28,7 +28,7 @@ func (h secretHider) hideCall(k llm.ToolCall) (kept llm.ToolCall, hidden bool) {
 }
 
 // FindSkill returns any skill of the process.
-func (h secretHider) FindSkill(name string) (*skills.Skill, bool) { return h.registry.Get(name) }
+func (h turnSecrets) FindSkill(name string) (*skills.Skill, bool) { return h.registry.Get(name) }
 
 // TakeSecrets reports whether any skill takes secrets that the turn's agents may have.
-func (h secretHider) TakeSecrets() bool { return h.registry.TakesSecrets(h.scope) }
+func (h turnSecrets) TakeSecrets() bool { return h.registry.TakesSecrets(h.scope) }

@@ -9,7 +9,6 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
-	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 	"github.com/vedette-dev/vedette/sentinel"
 )
@@ -25,7 +24,7 @@ type Spent struct {
 }
 
 // readSpent is what was spent so far.
-func readSpent(s *models.Spent) (out Spent) {
+func readSpent(s *llm.Spent) (out Spent) {
 	out.Tokens, out.Cost, out.Estimated = s.Read()
 	return out
 }
@@ -38,7 +37,7 @@ func (s Spent) plus(o Spent) Spent {
 // modelCaller is a model that is asked on behalf of one agent, a question at a time.
 type modelCaller struct {
 	model agents.Model
-	who   models.Caller
+	who   llm.Caller
 	span  telemetry.Span
 	asked atomic.Int64
 }
@@ -48,12 +47,12 @@ type modelCaller struct {
 func (a *modelCaller) Chat(ctx context.Context, r llm.Request) (llm.Response, error) {
 	who := a.who
 	who.ID = fmt.Sprintf("%s:%d", who.Agent, a.asked.Add(1))
-	return a.model.Chat(models.WithCaller(a.span.In(ctx), who), r)
+	return a.model.Chat(llm.WithCaller(a.span.In(ctx), who), r)
 }
 
 // callerOf is on whose behalf a model is asked: the turn's own, or an agent's.
-func callerOf(g sentinel.Grant, agent string, spent *models.Spent) models.Caller {
-	return models.Caller{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: agent, Spent: spent}
+func callerOf(g sentinel.Grant, agent string, spent *llm.Spent) llm.Caller {
+	return llm.Caller{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: agent, Spent: spent}
 }
 
 // turnSpending counts what turns spend against the budgets.

@@ -59,9 +59,7 @@ func (o *Orchestrator) readState() telemetry.State {
 			s.Running++
 		}
 	}
-	d := o.pools
-	for _, p := range append([]admission.Stats{d.conversations.Stats(), d.requests.Stats(), d.turns.Stats(), d.agents.Stats()},
-		o.parts.Pools()...) {
+	for _, p := range append(o.pools.listStats(), o.listModelsAndSkills()...) {
 		s.Pools = append(s.Pools, describePool(p))
 	}
 	for _, p := range o.parts.Pauses.List() {
@@ -76,7 +74,7 @@ func (o *Orchestrator) readState() telemetry.State {
 		}
 	}
 	if l, ok := o.parts.Limits(); ok {
-		s.Limits = &telemetry.LimitsState{Away: l.Away, Failures: l.Failures, Skipped: l.Skipped}
+		s.Limits = &telemetry.LimitsState{Away: l.Away, Failures: l.Failures, Skipped: l.Skipped, Unsynced: o.parts.UnsyncedSpending()}
 	}
 	s.Tasks, s.Leaked = o.sys.Tasks(), o.sys.Leaked()
 	return s

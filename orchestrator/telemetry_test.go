@@ -253,10 +253,10 @@ func TestScrapeCanaries(t *testing.T) {
 func TestScrapeLimitsAway(t *testing.T) {
 	srv := redistest.Start(t)
 	o := with(echo(t))
-	o.config = scraped + fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: m, timeout: 1s}}\n", srv.URL())
+	o.config = scraped + fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: m, timeout: 10s}}\n", srv.URL())
 	r := start(t, o, orch("go", "done"))
 	f, text := scrape(t, r)
-	f.want(t, text, "limits_store_away 0", "limits_store_failures_total 0", "limits_store_outages_total -1")
+	f.want(t, text, "limits_store_away 0", "limits_store_failures_total 0", "limits_store_outages_total -1", "limits_store_unsynced_questions 0")
 	srv.Kill()
 	_, _ = r.Parts().Checkpoint.Desk(freeGrant(t, "note.echo")).Invoke(t.Context(), "note.echo", []byte(`{"X":"1"}`))
 	f, text = scrape(t, r)

@@ -16,7 +16,6 @@ import (
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/history"
-	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -72,10 +71,10 @@ type turn struct {
 	abandoned bool // by its callers, while it was opening
 	turnEnd
 	loop    loop.Loop
-	spent   models.Spent // by the turn's own questions
+	spent   llm.Spent // by the turn's own questions
 	budgets spentBudgets
 	filter  linkFilter
-	secrets secretHider
+	secrets turnSecrets
 	// proposed are the skills that calls were proposed under before a restart, by number:
 	// they go the same way again.
 	proposed map[int]string
@@ -142,7 +141,7 @@ func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlie
 	}
 	t := &turn{turnNeeds: n, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: n.parts.Checkpoint.Numbered(g),
 		byID: map[string]*agentRun{}, starting: map[otp.Ref]*agentRun{},
-		filter: linkFilter{n.links, text}, secrets: secretHider{n.parts.Registry, scope}}
+		filter: linkFilter{n.parts, text}, secrets: turnSecrets{n.parts.Registry, scope}}
 	t.loop = loop.New(t, t.buildLoopRules())
 	t.loop.Begin(append([]llm.Message{{Role: llm.RoleSystem, Content: writeInstructions(n.parts.Registry, scope)}}, earlier...))
 	t.loop.Say(llm.Message{Role: llm.RoleUser, Content: text})
@@ -243,7 +242,7 @@ type (
 // sent before and has ended is not begun again: its end is what is answered.
 func (t *turn) writeRequest(c *otp.Context) {
 	journal, about, fresh := &t.journal, t.turnKey(), t.origin == originFresh
-	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, newItem(recordOpen, t.opened)}
+	items := []history.Item{{Kind: keptRequest, Data: []byte(t.request)}, history.NewItem(recordOpen, t.opened)}
 	t.tune.reachPlace("open")
 	t.startTask(c, loop.TaskJournal, func(ctx context.Context) (any, error) {
 		if !fresh {
@@ -286,7 +285,7 @@ func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
 func (t *turn) buildLoopRules() loop.Rules {
 	return loop.Rules{
 		LastQuestion: maxRounds,
-		Nudge:        "Your answer was empty. Call a tool, or answer the user in plain text.", NudgeAtLast: true,
+		Nudge:        "Your answer was empty. Call a tool, or answer the user in plain text.", NudgeWithoutTools: true,
 		IsWhole:    func(finish string) bool { return finish != "length" && finish != "content_filter" },
 		OrderCalls: orderDispatches, Prejudger: t.desk,
 	}
@@ -295,13 +294,13 @@ func (t *turn) buildLoopRules() loop.Rules {
 // PrepareQuestion implements loop.Asker.
 func (t *turn) PrepareQuestion() loop.Question {
 	r := llm.Request{Messages: t.loop.EchoMessages()}
-	if !t.loop.Last {
+	if !t.loop.WithoutTools {
 		r.Tools = listTools()
 	}
 	t.tune.reachPlace("think")
 	model, who, span := t.models.orchestrator, t.callerOfQuestion(), t.span
 	return loop.Question{Request: r, Chat: func(ctx context.Context, r llm.Request) (llm.Response, error) {
-		return model.Chat(models.WithCaller(span.In(ctx), who), r)
+		return model.Chat(llm.WithCaller(span.In(ctx), who), r)
 	}}
 }
 
@@ -309,7 +308,7 @@ func (t *turn) PrepareQuestion() loop.Question {
 func (t *turn) NoteAnswer(llm.Response) { t.budgets.renew() }
 
 // callerOfQuestion is on whose behalf the turn's next question is asked.
-func (t *turn) callerOfQuestion() models.Caller {
+func (t *turn) callerOfQuestion() llm.Caller {
 	who := callerOf(t.desk.Grant(), "", &t.spent)
 	who.ID = fmt.Sprintf("%s:%d", t.desk.Grant().ID(), t.loop.Questions)
 	return who
@@ -372,8 +371,8 @@ func (t *turn) Fail(c *otp.Context, why error) {
 // PrepareRound implements loop.Book.
 func (t *turn) PrepareRound(added loop.Round) func(context.Context) error {
 	r := roundRecord{
-		V: recordVersion, Number: added.Records, Invokes: added.Proposed, Rounds: added.Questions,
-		Last: added.Last, Nudged: added.Nudged, Omitted: added.Omitted, Tainted: t.desk.Tainted(), Spent: readSpent(&t.spent),
+		V: recordVersion, Number: added.Records, Proposed: added.Proposed, Questions: added.Questions,
+		WithoutTools: added.WithoutTools, Nudged: added.Nudged, Omitted: added.Omitted, Tainted: t.desk.Tainted(), Spent: readSpent(&t.spent),
 	}
 	r.Messages, r.Hidden = loop.HideMessages(added.Messages, t.secrets.hideCall)
 	for _, k := range t.agents {
@@ -387,7 +386,9 @@ func (t *turn) PrepareRound(added loop.Round) func(context.Context) error {
 	}
 	about, journal, span := t.turnKey(), &t.journal, t.span
 	t.tune.reachPlace("save")
-	return func(ctx context.Context) error { return journal.Add(span.In(ctx), about, newItem(recordRound, r)) }
+	return func(ctx context.Context) error {
+		return journal.Add(span.In(ctx), about, history.NewItem(recordRound, r))
+	}
 }
 
 // scheduleTimeCheck looks at the turn again when its time is over, and onTimeCheck ends it
@@ -460,7 +461,7 @@ func (t *turn) buildEndItems(text string) (items []history.Item) {
 		t.answer = end.Reply
 		return append(items, history.Item{Kind: keptAnswer, Data: []byte(clipText(t.answer.Text, maxKept))}, record)
 	}
-	return append(items, newItem(recordEnd, end))
+	return append(items, history.NewItem(recordEnd, end))
 }
 
 // buildReply is the answer to the callers.

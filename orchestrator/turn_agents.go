@@ -156,9 +156,6 @@ func (t *turn) launchAgent(c *otp.Context, k *agentRun) {
 		dep := t.findAgent(d)
 		inputs = append(inputs, agents.Input{Agent: d, Answer: dep.result().Answer})
 		k.desk.Hear(dep.desk)
-		if dep.desk.Tainted() {
-			k.desk.Taint()
-		}
 	}
 	updates, told := k.toldBefore()
 	t.tune.reachPlace("launch")
@@ -350,9 +347,6 @@ func (t *turn) widenGrant(k *agentRun, a dispatchArgs) ([]*skills.Skill, error) 
 // anything by now, so its taint is the agent's from here on.
 func (t *turn) writeToAgent(c *otp.Context, k *agentRun, w orchestratorWord, msg any) {
 	k.desk.Hear(t.desk)
-	if t.desk.Tainted() {
-		k.desk.Taint()
-	}
 	if k.agent == nil {
 		k.addContext(w)
 		return

@@ -68,6 +68,45 @@ func (r *rig) suppressed() (n int) {
 	return n
 }
 
+// A call that is not proposed is answered with the refusal before it, and names no decision:
+// the ledger has one about each call that was proposed, and none about this one.
+func TestOmittedCallNamesNoDecision(t *testing.T) {
+	const omitted = 3
+	o := with(echo(t))
+	o.quiet = true
+	var asked func() []llm.Request
+	o.wrap, asked = storm(callsOf(5+1+omitted, "x", "{}"))
+	r := start(t, o, orch("go", "unused"))
+	require.Equal(t, 5, r.parts.Config.Limits.Agent.Calls, "the calls above count on it")
+	r.send("go")
+	codes := map[string]string{} // by decision
+	for _, rec := range r.list(ledger.Query{Kind: "decision"}) {
+		codes[rec.Decision] = rec.Code
+	}
+	require.Len(t, codes, 5+1)
+	var silent int
+	for _, m := range asked()[1].Messages {
+		if m.Role != llm.RoleTool {
+			continue
+		}
+		var a struct {
+			Code     string `json:"code"`
+			Decision string `json:"decision"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(m.Content), &a))
+		if a.Decision == "" {
+			silent++
+			require.Equal(t, "limits.agent_calls", a.Code)
+			continue
+		}
+		require.Equal(t, codes[a.Decision], a.Code, "the decision is another call's")
+		delete(codes, a.Decision)
+	}
+	require.Equal(t, omitted, silent)
+	require.Empty(t, codes, "each proposed call names its decision")
+	require.Equal(t, omitted, r.suppressed())
+}
+
 // Thousands of calls of tools that aren't there leave as many records as the
 // budget has room for, one refusal, and one count when the turn ends.
 func TestManyUnknownTools(t *testing.T) {

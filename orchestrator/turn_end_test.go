@@ -94,7 +94,7 @@ func TestEndThatFits(t *testing.T) {
 		require.True(t, strings.HasPrefix(whole, strings.Split(a.Answer, "…")[0]))
 	}
 	short := endRecord{Reply: Reply{Text: "x", Agents: []agents.Result{{Answer: "y"}}}}
-	require.Equal(t, newItem(recordEnd, short), fitEndRecord(&short))
+	require.Equal(t, history.NewItem(recordEnd, short), fitEndRecord(&short))
 }
 
 // An answer that the database does not take, though it is up, is not given, and
@@ -165,7 +165,7 @@ func TestRequestUnderWayBeginsOnce(t *testing.T) {
 	require.True(t, ok)
 	open := openRecord{V: recordVersion, Request: "r1", Grant: sentinel.NewID(), Scope: []string{"note.plain"}, Started: time.Now()}
 	require.NoError(t, r.journal.Begin(t.Context(), history.Turn{Conversation: "c1", User: "ann", Turn: deriveTurnID("c1", "r1")},
-		history.Item{Kind: keptRequest, Data: []byte("go")}, newItem(recordOpen, open)))
+		history.Item{Kind: keptRequest, Data: []byte("go")}, history.NewItem(recordOpen, open)))
 	_, err := c.SendRequest(t.Context(), Request{ID: "r1", Text: "go"})
 	require.ErrorIs(t, err, ErrNotKept)
 	require.Eventually(t, func() bool { return r.unfinished() == 0 }, eventually, tick)

@@ -81,5 +81,5 @@ func (j *turnJournal) writeEnd(ctx context.Context, about history.Turn, bare end
 	}
 	j.log.Error("an answer can't be written down; only that the request has ended is", "conversation",
 		about.Conversation, "turn", about.Turn, "error", err)
-	return withoutTexts{}, j.End(ctx, about, newItem(recordEnd, bare))
+	return withoutTexts{}, j.End(ctx, about, history.NewItem(recordEnd, bare))
 }

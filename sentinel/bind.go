@@ -111,12 +111,12 @@ type binder struct {
 func bindPaths(ctx context.Context, c Call, env touch.Env) ([]Bound, error) {
 	limited, cancel := context.WithTimeout(ctx, bindTime)
 	defer cancel()
-	if env.NoFS || c.skill != nil && c.skill.Spec().ByReference {
+	if env.NoFS || c.Skill() != nil && c.Skill().Spec().ByReference {
 		return bindByReference(c), nil
 	}
 	b := &binder{ctx: limited}
 	var out []Bound
-	for _, path := range c.touch.Paths {
+	for _, path := range c.parts().touch.Paths {
 		if !path.Declared {
 			continue
 		}
@@ -140,7 +140,7 @@ func bindPaths(ctx context.Context, c Call, env touch.Env) ([]Bound, error) {
 // bindByReference names each argument whose paths are not bound, once.
 func bindByReference(c Call) []Bound {
 	var out []Bound
-	for _, path := range c.touch.Paths {
+	for _, path := range c.parts().touch.Paths {
 		b := Bound{Arg: path.Arg, Kind: BoundReference}
 		if path.Declared && !slices.Contains(out, b) {
 			out = append(out, b)

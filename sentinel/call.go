@@ -13,6 +13,13 @@ import (
 // digest. It is immutable: what was judged is what runs. Its zero value is a
 // call of no skill and denies.
 type Call struct {
+	held *callParts // written by what makes the call alone; nil for the zero value
+	// findings are the judge's; the review alone is shown a call that has them.
+	findings *Findings
+}
+
+// callParts are what a Call holds. Every copy of the Call shares them.
+type callParts struct {
 	id      string
 	name    string
 	grant   Grant
@@ -27,14 +34,27 @@ type Call struct {
 	digest  string
 	// follows is set for a call that another made necessary.
 	follows *following
-	// findings are the judge's; the review alone is shown a call that has them.
-	findings *Findings
 
 	// parent is the call as it was proposed, where rules rewrote it; by which
 	// rules, and what of it.
 	parent    *Call
 	rewroteBy []string
 	rewrote   []string
+}
+
+// parts returns what the call holds, for reading alone.
+func (c Call) parts() *callParts {
+	if c.held == nil {
+		return &callParts{}
+	}
+	return c.held
+}
+
+// withID returns the call under another id.
+func (c Call) withID(id string) Call {
+	parts := *c.parts()
+	parts.id = id
+	return Call{&parts, c.findings}
 }
 
 // Proposal is what becomes a Call.
@@ -75,7 +95,7 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 		return Call{}, &CallError{CodeSkillName,
 			fmt.Sprintf("the skill's name is %d bytes long; no skill's is longer than %d", len(p.Skill), skills.MaxName)}
 	}
-	c := Call{
+	c := &callParts{
 		id: p.ID, name: p.Skill, grant: p.Grant, trace: p.Trace, granted: p.BeforeTaint,
 		args: args, parsed: parsed,
 	}
@@ -88,23 +108,27 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 		c.touch = c.readTouch(env)
 	}
 	c.flagArgs()
-	c.outward = isOutward(c)
-	c.digest = c.Order().Digest()
-	return c, nil
+	call := Call{held: c}
+	c.outward = isOutward(call)
+	c.digest = call.Order().Digest()
+	return call, nil
 }
 
 // withTouchNow returns the call with its touch worked out a second time. The bytes are the
 // same, but links on the way to the named files may have changed.
 func (c Call) withTouchNow(env touch.Env) Call {
-	if c.skill != nil {
-		c.touch = c.readTouch(env)
-		c.outward = isOutward(c)
+	if c.Skill() == nil {
+		return c
 	}
-	return c
+	parts := *c.held
+	parts.touch = parts.readTouch(env)
+	now := Call{&parts, c.findings}
+	parts.outward = isOutward(now)
+	return now
 }
 
 // readTouch works out what a call of a known skill would touch, as it is now.
-func (c Call) readTouch(env touch.Env) touch.Touch {
+func (c *callParts) readTouch(env touch.Env) touch.Touch {
 	if c.follows != nil {
 		return touchWrites(c.follows.writes, env)
 	}
@@ -116,81 +140,82 @@ func (c Call) readTouch(env touch.Env) touch.Touch {
 func NewID() string { return ids.New() }
 
 // ID names this proposal; a repeat of the same call has another id.
-func (c Call) ID() string { return c.id }
+func (c Call) ID() string { return c.parts().id }
 
 // Name is the skill's name as the model wrote it. For an unknown skill that is
 // the model's own text: it belongs in no record.
-func (c Call) Name() string { return c.name }
+func (c Call) Name() string { return c.parts().name }
 
 // Skill returns the skill, nil for an unknown one.
-func (c Call) Skill() *skills.Skill { return c.skill }
+func (c Call) Skill() *skills.Skill { return c.parts().skill }
 
 // Grant returns the authority under which the call was made.
-func (c Call) Grant() Grant { return c.grant }
+func (c Call) Grant() Grant { return c.parts().grant }
 
 // Trace returns what the agent's desk had returned before.
-func (c Call) Trace() Trace { return c.trace }
+func (c Call) Trace() Trace { return c.parts().trace }
 
 // BeforeTaint returns the skills handed to sub-agents before the taint.
-func (c Call) BeforeTaint() skills.Scope { return c.granted }
+func (c Call) BeforeTaint() skills.Scope { return c.parts().granted }
 
 // Tainted reports whether the agent had read an untrusted result.
-func (c Call) Tainted() bool { return c.grant.Tainted() || c.trace.Untrusted() }
+func (c Call) Tainted() bool { return c.parts().grant.Tainted() || c.parts().trace.Untrusted() }
 
 // Args returns the canonical JSON (RFC 8785) of the arguments.
-func (c Call) Args() string { return c.args }
+func (c Call) Args() string { return c.parts().args }
 
 // Parsed returns the arguments as Go values, numbers as json.Number. The map
 // is shared by all gates: read it, never write it. What runs is Args.
-func (c Call) Parsed() map[string]any { return c.parsed }
+func (c Call) Parsed() map[string]any { return c.parts().parsed }
 
 // Touch returns what the call would touch.
-func (c Call) Touch() touch.Touch { return c.touch }
+func (c Call) Touch() touch.Touch { return c.parts().touch }
 
 // Digest returns the hash of what is judged: see skills.Order.Digest. Two calls with equal
 // digests may do the same, under whatever ids. A warrant and an approval are for one digest.
-func (c Call) Digest() string { return c.digest }
+func (c Call) Digest() string { return c.parts().digest }
 
 // Order returns the call as an executor sees it.
 func (c Call) Order() skills.Order {
+	p := c.parts()
 	o := skills.Order{
-		CallID: c.id, GrantID: c.grant.ID(), User: c.grant.User(), Conversation: c.grant.Conversation(),
-		Skill: c.name, Args: c.args, Deadline: c.grant.Deadline(),
+		CallID: p.id, GrantID: p.grant.ID(), User: p.grant.User(), Conversation: p.grant.Conversation(),
+		Skill: p.name, Args: p.args, Deadline: p.grant.Deadline(),
 	}
-	if c.skill != nil {
-		o.SkillDigest = c.skill.Digest()
+	if p.skill != nil {
+		o.SkillDigest = p.skill.Digest()
 	}
 	return o
 }
 
 // Effect returns the skill's effect; empty for an unknown skill.
 func (c Call) Effect() skills.Effect {
-	if c.skill == nil {
-		return ""
+	if s := c.Skill(); s != nil {
+		return s.Effect()
 	}
-	return c.skill.Effect()
+	return ""
 }
 
 // Outward reports whether the call reaches others: its skill says so, or it has an
 // effect and a target or URL that is not in the user's own words. Of a read only a
 // host or recipient counts that is neither there nor in a trusted result. An unknown
 // skill may reach anything, so its calls count as outward.
-func (c Call) Outward() bool { return c.outward }
+func (c Call) Outward() bool { return c.parts().outward }
 
 // Follows returns the call that made this one necessary; ok is false for a call that an
 // agent proposed.
 func (c Call) Follows() (first Call, ok bool) {
-	if c.follows == nil {
-		return Call{}, false
+	if f := c.parts().follows; f != nil {
+		return f.first, true
 	}
-	return c.follows.first, true
+	return Call{}, false
 }
 
 // Reasons are the skill's own words on why a person must be asked about a call that
 // follows from another.
 func (c Call) Reasons() []string {
-	if c.follows == nil {
-		return nil
+	if f := c.parts().follows; f != nil {
+		return slices.Clone(f.reasons)
 	}
-	return slices.Clone(c.follows.reasons)
+	return nil
 }

@@ -56,20 +56,13 @@ func canonicalize(raw []byte) (string, map[string]any, error) {
 	if !utf8.Valid(raw) {
 		return "", nil, &CallError{CodeUTF8, "the arguments are not valid UTF-8"}
 	}
-	if err := scanTokens(raw); err != nil {
-		return "", nil, err
-	}
-	v := jsontext.Value(bytes.Clone(raw))
-	if err := v.Canonicalize(); err != nil {
-		if errors.Is(err, jsontext.ErrDuplicateName) {
-			return "", nil, &CallError{CodeDuplicate, "an object in the arguments has the same key twice"}
+	text, plain := plainForm(raw)
+	if !plain {
+		var err error
+		if text, err = formOfAny(raw); err != nil {
+			return "", nil, err
 		}
-		return "", nil, &CallError{CodeSyntax, "the arguments are not valid JSON"}
 	}
-	if v.Kind() != '{' {
-		return "", nil, &CallError{CodeNotObject, "the arguments are not a JSON object"}
-	}
-	text := string(v)
 	m, err := readCanonical(text)
 	if err != nil {
 		return "", nil, &CallError{CodeSyntax, "the arguments are not valid JSON"}
@@ -78,6 +71,24 @@ func canonicalize(raw []byte) (string, map[string]any, error) {
 		return "", nil, err
 	}
 	return text, m, nil
+}
+
+// formOfAny returns the RFC 8785 form of any object, by the library.
+func formOfAny(raw []byte) (string, error) {
+	if err := scanTokens(raw); err != nil {
+		return "", err
+	}
+	v := jsontext.Value(bytes.Clone(raw))
+	if err := v.Canonicalize(); err != nil {
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			return "", &CallError{CodeDuplicate, "an object in the arguments has the same key twice"}
+		}
+		return "", &CallError{CodeSyntax, "the arguments are not valid JSON"}
+	}
+	if v.Kind() != '{' {
+		return "", &CallError{CodeNotObject, "the arguments are not a JSON object"}
+	}
+	return string(v), nil
 }
 
 // scanTokens walks the raw tokens: nesting before a parser recurses on it, and

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -116,6 +117,19 @@ func TestRulesAllSpeakAndReviewWaits(t *testing.T) {
 		"limits skipped", "schema deny", "scope allow", "permission allow", "guard deny", "judge allow",
 		"review not_reached", "approval skipped",
 	}, words)
+}
+
+// The decision on a proposal that never became a call names every gate, and none was
+// reached. (Invariant 5.)
+func TestRefusedProposalNamesEveryGate(t *testing.T) {
+	d := sentinel.Refused("c-1", &sentinel.CallError{Code: sentinel.CodeSyntax, Reason: "no JSON"}, time.Now())
+	require.Equal(t, sentinel.Deny, d.Outcome)
+	var names []string
+	for _, g := range d.Line("1").Gates {
+		require.Equal(t, "not_reached", g.Outcome, g.Gate)
+		names = append(names, g.Gate)
+	}
+	require.Equal(t, sentinel.GateNames(), names)
 }
 
 // The decision is the least outcome of the gates, whatever their order: none

@@ -32,12 +32,13 @@ type Flag struct {
 }
 
 // Flags are the flags of the arguments' strings and keys, sorted by code.
-func (c Call) Flags() []Flag { return slices.Clone(c.flags) }
+func (c Call) Flags() []Flag { return slices.Clone(c.parts().flags) }
 
 // FlagCodes are the codes of Flags.
 func (c Call) FlagCodes() []string {
-	out := make([]string, len(c.flags))
-	for i, f := range c.flags {
+	flags := c.parts().flags
+	out := make([]string, len(flags))
+	for i, f := range flags {
 		out[i] = f.Code
 	}
 	return out
@@ -46,7 +47,7 @@ func (c Call) FlagCodes() []string {
 // flagArgs flags a call's arguments. Their canonical text shows at a glance
 // that most have nothing to flag: all beyond plain ASCII, and every control
 // character, stands in it as another byte or behind a backslash.
-func (c *Call) flagArgs() {
+func (c *callParts) flagArgs() {
 	plain := true
 	for i := 0; i < len(c.args) && plain; i++ {
 		plain = c.args[i] < 0x7f && c.args[i] != '\\'

@@ -55,11 +55,12 @@ func touchWrites(writes []skills.FollowPath, env touch.Env) touch.Touch {
 // from one that it has judged: nothing new was said. A gate that is left out stays so.
 func inheritVerdict(g Gate, c Call) (Verdict, bool) {
 	_, out := g.(skipGate)
-	if c.follows == nil || out || g.Name() != GateJudge && g.Name() != GateReview {
+	f := c.parts().follows
+	if f == nil || out || g.Name() != GateJudge && g.Name() != GateReview {
 		return Verdict{}, false
 	}
 	v := Pass()
-	v.Code, v.Meta = CodeInherited, map[string]string{"decision": c.follows.decision}
+	v.Code, v.Meta = CodeInherited, map[string]string{"decision": f.decision}
 	return v, true
 }
 
@@ -244,7 +245,7 @@ func (i *invocation) followID() string {
 func (i *invocation) newFollow() *invocation {
 	first, f := i.call, i.result.Follow
 	next := &invocation{p: i.p, desk: i.desk, restartable: true, proposal: Proposal{
-		Skill: f.Skill, Args: f.Args, Grant: first.grant, Trace: first.trace, BeforeTaint: first.granted, ID: i.followID(),
+		Skill: f.Skill, Args: f.Args, Grant: first.Grant(), Trace: first.Trace(), BeforeTaint: first.BeforeTaint(), ID: i.followID(),
 		Follows: &first, FollowsDecision: i.decision.ID, Writes: f.Paths, Reasons: f.Reasons,
 	}}
 	if i.resumed != nil {

@@ -77,7 +77,7 @@ func (p *Checkpoint) redoFollow(ctx context.Context, f followPast) (FollowLeft, 
 	res, failed := p.o.Executors[o.Skill].Execute(ctx, w, o)
 	b := outcomeBody{V: 1, DecisionID: again.DecisionID, CallID: o.CallID, ElapsedUS: p.now().Sub(start).Microseconds()}
 	s, _ := p.o.Registry.Get(o.Skill)
-	values := b.describeRun(Call{skill: s, name: o.Skill}, res, failed)
+	values := b.describeRun(Call{held: &callParts{skill: s, name: o.Skill}}, res, failed)
 	if err := p.writeRecord(ctx, endOf(again, b, values, p.now())); err != nil {
 		return FollowUnknown, err
 	}
@@ -134,7 +134,7 @@ func (p *Checkpoint) endFirst(ctx context.Context, f followPast, failed error) e
 	if !ok {
 		return nil // the outcome of a skill that is gone stays unknown
 	}
-	values := b.describeRun(Call{skill: s, name: s.Name()}, res, ran)
+	values := b.describeRun(Call{held: &callParts{skill: s, name: s.Name()}}, res, ran)
 	return p.writeRecord(ctx, endOf(*first.decided, b, values, p.now()))
 }
 

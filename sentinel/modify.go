@@ -77,19 +77,20 @@ func joinOrNone(list []string) string {
 // Modified tells what rules changed of the call; ok is false for a call as it
 // was proposed.
 func (c Call) Modified() (m Modified, ok bool) {
-	if c.parent == nil {
+	parts := c.parts()
+	if parts.parent == nil {
 		return Modified{}, false
 	}
-	return Modified{c.parent.id, c.parent.digest, slices.Clone(c.rewroteBy), slices.Clone(c.rewrote)}, true
+	return Modified{parts.parent.ID(), parts.parent.Digest(), slices.Clone(parts.rewroteBy), slices.Clone(parts.rewrote)}, true
 }
 
 // Proposed is the call as it was proposed: the one that rules rewrote into
 // this, or this one.
 func (c Call) Proposed() Call {
-	if c.parent == nil {
-		return c
+	if p := c.parts().parent; p != nil {
+		return *p
 	}
-	return *c.parent
+	return c
 }
 
 // Rewrite applies the rules that rewrite and returns the call that the gates
@@ -98,7 +99,7 @@ func (c Call) Proposed() Call {
 // rewritten before is not rewritten again.
 func (p *Checkpoint) Rewrite(ctx context.Context, c Call) (out Call, v *Verdict) {
 	m, ok := p.gates[GatePermission].(Modifier)
-	if !ok || c.skill == nil || c.parent != nil || c.follows != nil { // what follows is only lowered
+	if !ok || c.Skill() == nil || c.parts().parent != nil || c.parts().follows != nil { // what follows is only lowered
 		return c, nil
 	}
 	defer func() {
@@ -120,7 +121,7 @@ func (p *Checkpoint) Rewrite(ctx context.Context, c Call) (out Call, v *Verdict)
 			Rule: strings.Join(r.Rules, ", "), Reason: "made arguments that are no call", Detail: err.Error(),
 		})
 	}
-	if next.args == c.args {
+	if next.Args() == c.Args() {
 		return c, nil
 	}
 	again, err := m.Modify(ctx, next)
@@ -130,7 +131,7 @@ func (p *Checkpoint) Rewrite(ctx context.Context, c Call) (out Call, v *Verdict)
 	if again.Args == nil {
 		return next, nil
 	}
-	if third, err := p.newRewrittenCall(next, again); err != nil || third.args != next.args {
+	if third, err := p.newRewrittenCall(next, again); err != nil || third.Args() != next.Args() {
 		return c, refuseUnstable(next, again)
 	}
 	return next, nil
@@ -141,21 +142,22 @@ func (p *Checkpoint) Rewrite(ctx context.Context, c Call) (out Call, v *Verdict)
 // Idempotency-Key.
 func (p *Checkpoint) newRewrittenCall(c Call, r Rewrite) (Call, error) {
 	next, err := p.NewCall(Proposal{
-		Skill: c.name, Args: r.Args, Grant: c.grant, Trace: c.trace, BeforeTaint: c.granted, ID: c.id,
+		Skill: c.Name(), Args: r.Args, Grant: c.Grant(), Trace: c.Trace(), BeforeTaint: c.BeforeTaint(), ID: c.ID(),
 	})
 	if err != nil {
 		return Call{}, err
 	}
-	next.id = ids.Derive(ids.Common, c.id+"\n"+next.digest)
-	next.parent, next.rewroteBy = &c, slices.Clone(r.Rules)
-	for _, name := range next.skill.DeclaredArgs() {
-		was, had := c.parsed[name]
-		is, has := next.parsed[name]
+	made := *next.parts()
+	made.id = ids.Derive(ids.Common, c.ID()+"\n"+made.digest)
+	made.parent, made.rewroteBy = &c, slices.Clone(r.Rules)
+	for _, name := range made.skill.DeclaredArgs() {
+		was, had := c.Parsed()[name]
+		is, has := made.parsed[name]
 		if had != has || !reflect.DeepEqual(was, is) {
-			next.rewrote = append(next.rewrote, name)
+			made.rewrote = append(made.rewrote, name)
 		}
 	}
-	return next, nil
+	return Call{held: &made}, nil
 }
 
 // refuseUnmodified is the denial of a call that a rule failed to rewrite.
@@ -175,7 +177,7 @@ func refuseUnmodified(err error) *Verdict {
 // refuseUnstable is the denial of a call whose rewriting has no end.
 func refuseUnstable(next Call, again Rewrite) *Verdict {
 	v := Refuse(CodeModifyUnstable, "the rules would rewrite their own result again ("+strings.Join(again.Rules, ", ")+")")
-	v.Evidence = []Evidence{{Signal: "rule " + strings.Join(again.Rules, ", "), Args: next.rewrote}}
+	v.Evidence = []Evidence{{Signal: "rule " + strings.Join(again.Rules, ", "), Args: next.parts().rewrote}}
 	v.WhatYouCanDo = "don't repeat the call; tell the operator which rules contradict each other"
 	return &v
 }

@@ -16,19 +16,20 @@ import (
 const maxDestinations = 64
 
 func isOutward(c Call) bool {
-	if c.skill == nil {
+	s := c.Skill()
+	if s == nil {
 		return true
 	}
-	request, _ := c.grant.Request()
-	if c.skill.Effect() == skills.Read {
-		dest := destinationsOf(c.touch)
+	request, _ := c.parts().grant.Request()
+	if s.Effect() == skills.Read {
+		dest := destinationsOf(c.parts().touch)
 		if len(dest) == 0 {
 			return false
 		}
 		words := ExactText(request)
-		return len(dest) > maxDestinations || slices.ContainsFunc(dest, func(d string) bool { return !isKnownDestination(c.trace, words, d) })
+		return len(dest) > maxDestinations || slices.ContainsFunc(dest, func(d string) bool { return !isKnownDestination(c.Trace(), words, d) })
 	}
-	return c.skill.Reaches() == skills.Others || ungroundedTarget(c, request)
+	return s.Reaches() == skills.Others || ungroundedTarget(c, request)
 }
 
 // destinationsOf are the hosts and addresses that a call would reach.
@@ -50,7 +51,7 @@ func destinationsOf(t touch.Touch) []string {
 func ungroundedTarget(c Call, request string) bool {
 	found, n := false, 0
 	words := "" // the request, once a target is seen
-	c.skill.Walk(c.parsed, func(a skills.Arg) {
+	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
 		if found || a.Marks&(skills.Target|skills.URL) == 0 {
 			return
 		}

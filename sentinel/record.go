@@ -314,8 +314,8 @@ func (m recordMaker) describeRewrite(b *body, r *Record, c Call) {
 	if !ok {
 		return
 	}
-	b.Modified = &recordedModified{mod.Call, m.keyedDigest(mod.Digest), mod.Rules, mod.Args, len(c.parent.args)}
-	r.Values = append(r.Values, Value{"proposed", shownArgs(*c.parent, true)}) // no gate has looked at these
+	b.Modified = &recordedModified{mod.Call, m.keyedDigest(mod.Digest), mod.Rules, mod.Args, len(c.Proposed().Args())}
+	r.Values = append(r.Values, Value{"proposed", shownArgs(c.Proposed(), true)}) // no gate has looked at these
 }
 
 // recordedModified is what the ledger holds of a rewrite.

@@ -145,7 +145,7 @@ func (i *invocation) resumeFollow(ctx context.Context, past Past) (skills.Result
 	}
 	if past.JudgedID != i.proposal.ID { // rules had rewritten it
 		c, _ = p.Rewrite(ctx, c)
-		c.id = past.JudgedID
+		c = c.withID(past.JudgedID)
 	}
 	follow, err := p.o.Follows.Restore(ctx, f.asked)
 	if ctx.Err() != nil {

@@ -119,7 +119,7 @@ func (w walker) walkValue(at view, v any, arg Arg) {
 }
 
 func escapePointer(k string) string {
-	if !strings.ContainsAny(k, "~/") {
+	if strings.IndexByte(k, '~') < 0 && strings.IndexByte(k, '/') < 0 {
 		return k
 	}
 	return strings.NewReplacer("~", "~0", "/", "~1").Replace(k)

@@ -33,7 +33,11 @@ func (o Order) Digest() string {
 		b = append(binary.BigEndian.AppendUint64(b, uint64(len(f))), f...)
 	}
 	sum := sha256.Sum256(b)
-	return string(hex.AppendEncode([]byte("sha256:"), sum[:]))
+	const head = "sha256:"
+	var text [len(head) + 2*sha256.Size]byte
+	copy(text[:], head)
+	hex.Encode(text[len(head):], sum[:])
+	return string(text[:])
 }
 
 // IdempotencyKey is the key a repeat of the same call carries: the call id.

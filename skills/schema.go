@@ -44,6 +44,7 @@ func (e SchemaError) Error() string {
 type schema struct {
 	raw      json.RawMessage
 	compiled *jsonschema.Schema
+	simple   *simpleSchema // nil where only the library can judge
 }
 
 // noLoader refuses every reference that leaves the document: the library's
@@ -93,7 +94,7 @@ func compileSchema(raw json.RawMessage) (*schema, *notes, error) {
 	if err != nil {
 		return nil, nil, &PathError{"parameters", err.Error()}
 	}
-	return &schema{closed, compiled}, marks, nil
+	return &schema{closed, compiled, newSimpleSchema(root)}, marks, nil
 }
 
 // schemaMistake turns the library's nested report into its innermost causes, an error
@@ -141,6 +142,9 @@ func englishPrinter() *message.Printer { return message.NewPrinter(language.Engl
 // if there is none. args is what json.Decoder with UseNumber makes of the
 // canonical arguments.
 func (s *Skill) Validate(args any) []SchemaError {
+	if s.schema.simple != nil && s.schema.simple.surelyFits(args) {
+		return nil
+	}
 	err := s.schema.compiled.Validate(args)
 	if err == nil {
 		return s.findUndeclared(args)

@@ -55,6 +55,8 @@ func fickleClient(t *testing.T, f *fickle) *Client {
 	c, err := New(Config{Name: "m", Model: "m", BaseURL: s.URL}, nil)
 	require.NoError(t, err)
 	t.Cleanup(c.CloseIdle)
+	now := time.Now()
+	c.now = func() time.Time { return now } // however long it takes, a closed connection shows at once
 	return c
 }
 

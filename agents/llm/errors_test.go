@@ -140,7 +140,11 @@ func TestErrorKinds(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			s := serve(t, row.server)
-			resp, err := client(t, s.URL, row.config).Chat(t.Context(), ask("canary-request"))
+			c := client(t, s.URL, row.config)
+			if row.want.Kind == llm.KindTimeout {
+				c = patient(t, s, row.config, row.want.Status != 0)
+			}
+			resp, err := c.Chat(t.Context(), ask("canary-request"))
 			e := fails(t, err)
 			row.want.Model = "fast"
 			require.Equal(t, row.want, public(e))

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/internal/arrival"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -21,6 +22,8 @@ type server struct {
 	mu     sync.Mutex
 	bodies []string
 	heads  []http.Header
+	// arrived is told of each request once it is kept; nil tells none.
+	arrived func(http.Header)
 }
 
 // serve starts a server whose answers come from h, after the request's body was
@@ -35,7 +38,11 @@ func serve(t testing.TB, h http.HandlerFunc) *server {
 		}
 		s.mu.Lock()
 		s.bodies, s.heads = append(s.bodies, string(b)), append(s.heads, r.Header.Clone())
+		arrived := s.arrived
 		s.mu.Unlock()
+		if arrived != nil {
+			arrived(r.Header)
+		}
 		h(w, r)
 	}))
 	t.Cleanup(s.Close)
@@ -62,11 +69,27 @@ const fine = `{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":
 	`"total_tokens":7}}`
 
 func client(t testing.TB, url string, change func(*llm.Config)) *llm.Client {
+	return clientOver(t, url, change, nil)
+}
+
+// patient is a client whose time ends no request before the server has read it, or
+// where begun is set, before the client has the head of an answer.
+func patient(t testing.TB, s *server, change func(*llm.Config), begun bool) *llm.Client {
+	k := &arrival.Carrier{Next: llm.NewHTTPClient().Transport}
+	if !begun {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.arrived = k.OnArrival
+	}
+	return clientOver(t, s.URL, change, &http.Client{Transport: k})
+}
+
+func clientOver(t testing.TB, url string, change func(*llm.Config), hc *http.Client) *llm.Client {
 	cfg := llm.Config{Name: "fast", Model: "m-1", BaseURL: url + "/v1", APIKey: "sk-canary-key"}
 	if change != nil {
 		change(&cfg)
 	}
-	c, err := llm.New(cfg, nil)
+	c, err := llm.New(cfg, hc)
 	require.NoError(t, err)
 	t.Cleanup(c.CloseIdle)
 	return c

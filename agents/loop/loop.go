@@ -20,7 +20,7 @@ type Owner interface {
 // Asker talks to the model.
 type Asker interface {
 	// PrepareQuestion returns the next question. It may add messages before. Where
-	// Counts.Last is set the question has no tools.
+	// Counts.WithoutTools is set the question has no tools.
 	PrepareQuestion() Question
 	// NoteAnswer is told of every answer before anything is done about it.
 	NoteAnswer(r llm.Response)
@@ -72,12 +72,12 @@ type Round struct {
 
 // Counts are what a loop has done, for its rounds and for its bounds.
 type Counts struct {
-	Questions int  // to the model
-	Records   int  // rounds in the journal
-	Proposed  int  // calls that the owner gave to its desk
-	Omitted   int  // calls that were not proposed
-	Last      bool // the model is asked without tools
-	Nudged    bool // the model was told that its answer was empty
+	Questions    int  // to the model
+	Records      int  // rounds in the journal
+	Proposed     int  // calls that the owner gave to its desk
+	Omitted      int  // calls that were not proposed
+	WithoutTools bool // the model is asked without tools
+	Nudged       bool // the model was told that its answer was empty
 }
 
 // Rules are where loops differ on purpose.
@@ -90,7 +90,7 @@ type Rules struct {
 	// the next question alone.
 	NudgeIsKept bool
 	// NudgeAtLast says that a model is nudged also where it has no tools any more.
-	NudgeAtLast bool
+	NudgeWithoutTools bool
 	// IsWhole reports by its finish reason whether an answer is whole, so that its calls
 	// are what the model meant.
 	IsWhole func(finish string) bool
@@ -165,7 +165,7 @@ func (l *Loop) Restore(r Round, hidden []string) {
 func (l *Loop) Ask(c *otp.Context) {
 	l.StopPrejudging(c)
 	if l.Questions++; l.Questions >= l.rules.LastQuestion || l.Room.Spent() {
-		l.Last = true
+		l.WithoutTools = true
 	}
 	q := l.owner.PrepareQuestion()
 	if l.nudgeDue {
@@ -262,7 +262,7 @@ func (l *Loop) onAnswer(c *otp.Context, r llm.Response) {
 	r.Content = Cut(r.Content, MaxAnswer)
 	l.owner.NoteAnswer(r)
 	whole := l.rules.IsWhole(r.FinishReason)
-	if len(r.ToolCalls) == 0 || l.Last || !whole && l.rules.CutOff == "" {
+	if len(r.ToolCalls) == 0 || l.WithoutTools || !whole && l.rules.CutOff == "" {
 		if long {
 			r.FinishReason = "length"
 		}
@@ -283,14 +283,15 @@ func (l *Loop) onAnswer(c *otp.Context, r llm.Response) {
 	l.writeRound(c)
 }
 
-// concludeAnswer takes an answer without calls. The model is told of an empty one, once.
+// concludeAnswer takes an answer whose calls, if any, don't count. It nudges the model once
+// after an empty one.
 func (l *Loop) concludeAnswer(c *otp.Context, r llm.Response) {
 	switch {
 	case r.Content != "":
 		l.owner.Conclude(c, r)
 	case r.Refusal != "":
 		l.owner.Fail(c, ErrRefused)
-	case l.Nudged || l.Last && !l.rules.NudgeAtLast:
+	case l.Nudged || l.WithoutTools && !l.rules.NudgeWithoutTools:
 		l.owner.Fail(c, ErrEmpty)
 	default:
 		l.nudgeModel(c)

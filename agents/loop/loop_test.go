@@ -80,7 +80,7 @@ func TestEndings(t *testing.T) {
 		"empty twice":         {steps: []step{says(""), fails(empty)}, want: ErrEmpty, asked: 2},
 		"empty after a round": {steps: []step{says(""), calls("a"), says("")}, want: ErrEmpty, asked: 3},
 		"empty at last":       {steps: []step{says("")}, rules: Rules{LastQuestion: 1}, want: ErrEmpty, asked: 1},
-		"nudged at last":      {steps: []step{says(""), says("x")}, rules: Rules{LastQuestion: 1, NudgeAtLast: true}, asked: 2},
+		"nudged at last":      {steps: []step{says(""), says("x")}, rules: Rules{LastQuestion: 1, NudgeWithoutTools: true}, asked: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

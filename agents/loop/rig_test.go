@@ -103,7 +103,7 @@ func (o *caller) Terminate(*otp.Context, otp.Reason) { close(o.done) }
 
 func (o *caller) PrepareQuestion() Question {
 	r := llm.Request{Messages: o.loop.EchoMessages()}
-	if !o.loop.Last {
+	if !o.loop.WithoutTools {
 		r.Tools = []llm.Tool{{Name: "tool"}}
 	}
 	n := o.next

@@ -1,12 +1,7 @@
 package loop
 
 import (
-	"encoding/json"
 	"slices"
-	"strconv"
-	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/internal/textcut"
@@ -29,70 +24,6 @@ const (
 	maxTool  = 256       // bytes of a tool's name that are kept
 	maxEcho  = 256 << 10 // bytes of arguments that are sent back to the model
 )
-
-// HearCalls makes the calls of one answer fit for the conversation. Every call has
-// an id that no call had before, since servers refuse answers that can't be told
-// apart. It hears at most MaxCallsHeard calls; left is how many came after those.
-// The work is linear in calls and before. How long a call can be is up to the
-// client: models.*.max_response bounds the whole answer.
-func HearCalls(calls []llm.ToolCall, before []llm.Message) (heard []llm.ToolCall, left int) {
-	ids := callIDs{seen: map[string]bool{}} // made each time: an agent that waits need not hold it
-	for _, m := range before {
-		for _, k := range m.ToolCalls {
-			ids.seen[k.ID] = true
-		}
-	}
-	heard = slices.Clone(calls[:min(len(calls), MaxCallsHeard)])
-	for i := range heard {
-		heard[i].ID = ids.admitID(heard[i].ID)
-	}
-	return heard, len(calls) - len(heard)
-}
-
-// maxID is the longest id of a call that servers are known to take back.
-const maxID = 64
-
-// callIDs are the ids that are taken.
-type callIDs struct {
-	seen map[string]bool
-	next int
-}
-
-// admitID returns the id, or a new one where it is none, too long or taken.
-func (l *callIDs) admitID(id string) string {
-	if id == "" || len(id) > maxID || l.seen[id] {
-		for l.next = max(l.next, len(l.seen)); ; l.next++ {
-			if id = "call_v" + strconv.Itoa(l.next); !l.seen[id] {
-				break
-			}
-		}
-	}
-	l.seen[id] = true
-	return id
-}
-
-// echoMessages returns messages as the conversation repeats them to the model: calls
-// that a server would refuse there are put into a form that it takes. The list
-// itself is not changed, and returned where nothing has to be.
-func echoMessages(list []llm.Message) []llm.Message {
-	out, copied := list, false
-	for i, m := range list {
-		if !slices.ContainsFunc(m.ToolCalls, isUnfit) {
-			continue
-		}
-		if !copied {
-			out, copied = slices.Clone(list), true
-		}
-		out[i].ToolCalls = echoToolCalls(m.ToolCalls)
-	}
-	return out
-}
-
-// isUnfit reports whether a server would refuse the call in a conversation.
-func isUnfit(k llm.ToolCall) bool {
-	a := jsontext.Value(k.Arguments)
-	return !isToolName(k.Name) || len(a) == 0 || len(a) > maxEcho || a.Kind() != '{' || !a.IsValid()
-}
 
 // Room is what is left of MaxMessages. Its zero value has all of it.
 type Room struct{ used int }
@@ -137,34 +68,4 @@ func Cut(s string, n int) string {
 		return s
 	}
 	return textcut.Head(s, n) + "\n[cut here: the text was too long]"
-}
-
-// maxMalformed is how many bytes of arguments that are no JSON object go back to the model.
-const maxMalformed = 2_000
-
-// echoToolCalls returns calls as the conversation repeats them to the model. It rewrites
-// calls that a server would refuse, which would end the loop. The proposal keeps its own
-// bytes.
-func echoToolCalls(calls []llm.ToolCall) []llm.ToolCall {
-	out := slices.Clone(calls)
-	for i := range out {
-		k := &out[i]
-		if !isToolName(k.Name) {
-			k.Name = "unknown_tool"
-		}
-		switch a := jsontext.Value(k.Arguments); {
-		case len(a) == 0:
-			k.Arguments = "{}"
-		case len(a) > maxEcho:
-			k.Arguments = EncodeJSON(map[string]int{"omitted_bytes": len(a)})
-		case a.Kind() != '{' || !json.Valid(a):
-			k.Arguments = EncodeJSON(map[string]string{"malformed": textcut.Head(k.Arguments, maxMalformed)})
-		}
-	}
-	return out
-}
-
-// isToolName reports whether servers take a tool's name.
-func isToolName(s string) bool {
-	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }

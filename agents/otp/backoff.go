@@ -7,7 +7,8 @@ import (
 
 // Backoff delays restarts. The zero value is no delay, as in OTP. The n-th
 // restart inside Period waits a random time up to Base doubled n-1 times, at
-// most Cap (full jitter).
+// most Cap (full jitter). internal/backoff says how long other things wait. It draws around
+// a pause and counts from 0, and this package imports no other of the module.
 type Backoff struct {
 	Base time.Duration
 	// Cap is Base*64 when zero.

@@ -3,6 +3,9 @@
 // Each pause is twice the one before. Callers keep figures of their own, and what a server
 // asked for by Retry-After is theirs to compare. Use no pause from here where the time is
 // part of a contract, such as an expiry: a spread pause differs each time.
+//
+// Restarts of processes have delays of their own, otp.Backoff: they are drawn from zero on,
+// and agents/otp imports no package of this module.
 package backoff
 
 import (

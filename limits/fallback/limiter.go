@@ -145,24 +145,36 @@ func (l *Limiter) Hold(ctx context.Context, s limits.Spending) (limits.Verdict, 
 	if l.own == nil {
 		return l.shared.Hold(ctx, s)
 	}
-	err := l.unsynced.syncSome(ctx, l.shared, syncStep)
+	before, ok := l.unsynced.withdraw(s.ID) // an amount of this question's last attempt
+	if !ok {
+		before = newNothing(s)
+	}
+	v, err := l.holdShared(ctx, s)
 	if err == nil {
-		var v limits.Verdict
-		if v, err = l.shared.Hold(ctx, s); err == nil {
-			return v, nil
+		if ok && !v.OK {
+			l.unsynced.add(before)
 		}
+		return v, nil
 	}
 	if !l.askModels || !errors.Is(err, limits.ErrAway) {
-		l.keepUnsynced(err, newNothing(s)) // it may hold room for what isn't asked
+		l.keepUnsynced(err, before) // it may hold room for what isn't asked
 		return limits.Verdict{}, err
 	}
 	l.unsynced.markUnsure(s.ID)
-	v, err := l.own.Hold(ctx, s)
+	v, err = l.own.Hold(ctx, s)
 	if err != nil || !v.OK {
 		l.unsynced.clearUnsure(s.ID)
-		l.unsynced.add(newNothing(s))
+		l.unsynced.add(before)
 	}
 	return v, err
+}
+
+// holdShared asks the server for room, once the server knows what it missed.
+func (l *Limiter) holdShared(ctx context.Context, s limits.Spending) (limits.Verdict, error) {
+	if err := l.unsynced.syncSome(ctx, l.shared, syncStep); err != nil {
+		return limits.Verdict{}, err
+	}
+	return l.shared.Hold(ctx, s)
 }
 
 // Spend tells what was spent to the shared store, now or once it is back. It tells this
@@ -171,6 +183,7 @@ func (l *Limiter) Spend(ctx context.Context, s limits.Spending) error {
 	if l.own == nil {
 		return l.shared.Spend(ctx, s)
 	}
+	l.unsynced.withdraw(s.ID)
 	tell := l.shared.Spend
 	if l.unsynced.clearUnsure(s.ID) { // a server that held nothing for it would count nothing
 		tell = l.shared.Respend
@@ -181,6 +194,15 @@ func (l *Limiter) Spend(ctx context.Context, s limits.Spending) error {
 		err = nil
 	}
 	return errors.Join(err, l.own.Respend(ctx, s))
+}
+
+// Unsynced returns how many questions' spending the shared store has not heard yet. It is
+// zero where there is no server.
+func (l *Limiter) Unsynced() int {
+	if l == nil || l.unsynced == nil {
+		return 0
+	}
+	return l.unsynced.count()
 }
 
 // Recount counts what was spent before the program started. A server knows that

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -110,7 +111,8 @@ func TestHoldWhileAway(t *testing.T) {
 // The server hears of each spending once it is back, and of no more than fits.
 func TestUnsyncedSpendingIsTold(t *testing.T) {
 	srv, log := redistest.Start(t), &bytes.Buffer{}
-	l := newLimiter(t, srv.URL(), limits.Config{Budgets: limits.Budgets{Turn: limits.Budget{Tokens: 1000}}}, true,
+	budget := limits.Config{Budgets: limits.Budgets{Turn: limits.Budget{Tokens: 1000}}}
+	l := newLimiter(t, srv.URL(), budget, true,
 		slog.New(slog.NewTextHandler(log, nil)))
 	l.unsynced.max = 2
 	srv.Kill()
@@ -126,13 +128,82 @@ func TestUnsyncedSpendingIsTold(t *testing.T) {
 	srv.Restart()
 	require.Eventually(t, func() bool { return l.unsynced.syncSome(t.Context(), l.shared, syncStep) == nil }, 20*time.Second, time.Millisecond)
 	require.Contains(t, log.String(), "knows again")
+	require.Equal(t, 200, usedOf(t, srv, budget), "the oldest is lost")
+}
+
+// A question that found no room at first and was asked then counts what it came to: the
+// store never hears afterwards that it came to nothing.
+func TestLaterAmountHolds(t *testing.T) {
+	srv := redistest.Start(t)
+	budget := limits.Config{Budgets: limits.Budgets{Turn: limits.Budget{Tokens: 100}}}
+	l := newLimiter(t, srv.URL(), budget, true, nil)
+	hold := func(id string, want bool) {
+		v, err := l.Hold(t.Context(), newSpending(id, 60))
+		require.NoError(t, err)
+		require.Equal(t, want, v.OK, id)
+	}
+	srv.Kill()
+	hold("a", true)
+	hold("b", false) // a holds the room
+	require.NoError(t, l.Spend(t.Context(), newSpending("a", 20)))
+	hold("b", true)
+	srv.Restart()
+	require.Eventually(t, func() bool { // b is paid as soon as the store answers again
+		_, err := l.shared.Hold(t.Context(), newSpending("probe", 0))
+		return err == nil
+	}, 20*time.Second, time.Millisecond)
+	require.NoError(t, l.Spend(t.Context(), newSpending("b", 30)))
+	require.NoError(t, l.unsynced.syncSome(t.Context(), l.shared, syncStep))
+	require.Zero(t, l.Unsynced())
+	require.Equal(t, 50, usedOf(t, srv, budget))
+}
+
+// An amount that the store was not told goes back to its place, unless a later one of the
+// same question is there. A question that is being told is asked again after that.
+func TestUntoldAmountGoesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUnsyncedSpending(nil)
+		u.add(newSpending("1", 10))
+		u.add(newSpending("2", 20))
+		first, ok := u.takeOldest()
+		require.True(t, ok)
+		require.Equal(t, 2, u.count(), "one waits and one is being told")
+		u.endSending(first, false)
+		again, ok := u.takeOldest()
+		require.True(t, ok)
+		require.Equal(t, first, again, "the oldest stays the first")
+		u.add(newSpending("1", 15))
+		u.endSending(first, false)
+		kept, ok := u.withdraw("1")
+		require.True(t, ok)
+		require.EqualValues(t, 15, kept.Tokens)
+
+		second, ok := u.takeOldest()
+		require.True(t, ok)
+		withdrawn := make(chan bool, 1)
+		go func() {
+			_, ok := u.withdraw("2")
+			withdrawn <- ok
+		}()
+		synctest.Wait()
+		require.Empty(t, withdrawn, "the store is being told of it")
+		u.endSending(second, false)
+		require.True(t, <-withdrawn)
+		require.Zero(t, u.count())
+	})
+}
+
+// usedOf returns what the server has counted for the turn of newSpending.
+func usedOf(t *testing.T, srv *redistest.Server, budget limits.Config) int {
+	t.Helper()
 	server := openServer(t, srv.URL(), 20*time.Second)
-	shared, err := limits.New(limits.Config{Budgets: limits.Budgets{Turn: limits.Budget{Tokens: 1000}}}, server)
+	shared, err := limits.New(budget, server)
 	require.NoError(t, err)
-	v, err := shared.Hold(t.Context(), newSpending("look", 1000))
+	v, err := shared.Hold(t.Context(), newSpending("look", budget.Budgets.Turn.Tokens+1))
 	require.NoError(t, err)
 	require.NoError(t, server.Close())
-	require.Equal(t, 200, v.Used, "the oldest is lost")
+	require.False(t, v.OK)
+	return v.Used
 }
 
 // In memory this process is all there is: what was spent before a restart is counted

@@ -25,22 +25,28 @@ const (
 // holds zero for a question that came to nothing and for which the store may have
 // reserved room. Without unsyncedSpending the store would reserve that room as long as
 // amounts count, and questions would wait for it.
+//
+// Each question has one entry, its latest. An older amount never reaches the store after a
+// newer one: Hold and Spend withdraw the entry first.
 type unsyncedSpending struct {
 	log *slog.Logger
 	max int
 
-	mu    sync.Mutex
-	doubt map[string]bool // ids under way that the server may or may not have held room for
-	byID  map[string]*list.Element
-	queue list.List // of limits.Spending, the oldest first
-	lost  int       // there were too many
+	mu      sync.Mutex
+	doubt   map[string]bool // ids under way that the server may or may not have held room for
+	byID    map[string]*list.Element
+	queue   list.List                // of limits.Spending, the oldest first
+	sending map[string]chan struct{} // ids that the server is being told now; closed when that has ended
+	lost    int                      // there were too many
 }
 
 func newUnsyncedSpending(log *slog.Logger) *unsyncedSpending {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &unsyncedSpending{log: log, max: maxUnsynced, doubt: map[string]bool{}, byID: map[string]*list.Element{}}
+	return &unsyncedSpending{
+		log: log, max: maxUnsynced, doubt: map[string]bool{}, byID: map[string]*list.Element{}, sending: map[string]chan struct{}{},
+	}
 }
 
 // markUnsure remembers that the server did not say whether it held room for id.
@@ -80,6 +86,30 @@ func (u *unsyncedSpending) add(s limits.Spending) {
 	u.byID[s.ID] = u.queue.PushBack(s)
 }
 
+// withdraw takes out what is kept of a question that is asked or paid again, and reports
+// whether anything was. It waits while the store is being told of that question, so that
+// the older amount arrives first. The store's own timeout bounds the wait.
+func (u *unsyncedSpending) withdraw(id string) (kept limits.Spending, ok bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for done := u.sending[id]; done != nil; done = u.sending[id] {
+		u.mu.Unlock()
+		<-done
+		u.mu.Lock()
+	}
+	if e := u.byID[id]; e != nil {
+		return u.removeElement(e), true
+	}
+	return limits.Spending{}, false
+}
+
+// count returns how many questions the store has not been told of, or is being told of.
+func (u *unsyncedSpending) count() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.queue.Len() + len(u.sending)
+}
+
 // removeElement takes a spending out of the queue. The caller holds the lock.
 func (u *unsyncedSpending) removeElement(e *list.Element) limits.Spending {
 	s, _ := u.queue.Remove(e).(limits.Spending)
@@ -87,15 +117,34 @@ func (u *unsyncedSpending) removeElement(e *list.Element) limits.Spending {
 	return s
 }
 
-// takeOldest takes out the spending that has waited the longest.
+// takeOldest takes out the spending that has waited the longest. The caller tells the
+// store, and then calls endSending.
 func (u *unsyncedSpending) takeOldest() (limits.Spending, bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	front := u.queue.Front()
-	if front == nil {
-		return limits.Spending{}, false
+	for e := u.queue.Front(); e != nil; e = e.Next() {
+		if s, _ := e.Value.(limits.Spending); u.sending[s.ID] == nil {
+			u.sending[s.ID] = make(chan struct{})
+			return u.removeElement(e), true
+		}
 	}
-	return u.removeElement(front), true
+	return limits.Spending{}, false
+}
+
+// endSending ends what takeOldest began. A spending that the store was not told goes back
+// to the front of the queue, unless a later amount of the same question is there.
+func (u *unsyncedSpending) endSending(s limits.Spending, told bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	close(u.sending[s.ID])
+	delete(u.sending, s.ID)
+	switch {
+	case !told && u.byID[s.ID] == nil:
+		u.byID[s.ID] = u.queue.PushFront(s)
+	case told && u.queue.Len()+len(u.sending) == 0:
+		u.log.Warn("the server of the limits knows again what questions to models came to", "not_remembered", u.lost)
+		u.lost = 0
+	}
 }
 
 // syncSome tells the server up to n spendings that it doesn't know. The first that
@@ -103,27 +152,25 @@ func (u *unsyncedSpending) takeOldest() (limits.Spending, bool) {
 func (u *unsyncedSpending) syncSome(ctx context.Context, shared *limits.Limiter, n int) error {
 	ctx = context.WithoutCancel(ctx) // it is others' business as well
 	for range n {
-		s, ok := u.takeOldest()
-		if !ok {
-			return nil
-		}
-		if err := shared.Respend(ctx, s); err != nil {
-			u.add(s)
+		if more, err := u.sendOldest(ctx, shared); !more || err != nil {
 			return err
 		}
-		u.logSynced()
 	}
 	return nil
 }
 
-// logSynced logs that the server knows everything again, once the queue is empty.
-func (u *unsyncedSpending) logSynced() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.queue.Len() == 0 {
-		u.log.Warn("the server of the limits knows again what questions to models came to", "not_remembered", u.lost)
-		u.lost = 0
+// sendOldest tells the server the spending that has waited the longest. more is false
+// where none waits. A panic of the store leaves the spending untold.
+func (u *unsyncedSpending) sendOldest(ctx context.Context, shared *limits.Limiter) (more bool, err error) {
+	s, ok := u.takeOldest()
+	if !ok {
+		return false, nil
 	}
+	told := false
+	defer func() { u.endSending(s, told) }()
+	err = shared.Respend(ctx, s)
+	told = err == nil
+	return true, err
 }
 
 // syncAll tells the server what it has not heard yet, for syncTime at most.
@@ -131,20 +178,11 @@ func (u *unsyncedSpending) syncAll(shared *limits.Limiter) {
 	if u == nil {
 		return
 	}
-	for end := time.Now().Add(syncTime); time.Now().Before(end); {
-		if err := u.syncSome(context.Background(), shared, 1); err != nil {
-			break
-		}
-		u.mu.Lock()
-		left := u.queue.Len()
-		u.mu.Unlock()
-		if left == 0 {
-			return
-		}
+	more, err := true, error(nil)
+	for end := time.Now().Add(syncTime); more && err == nil && time.Now().Before(end); {
+		more, err = u.sendOldest(context.Background(), shared)
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if n := u.queue.Len(); n > 0 {
+	if n := u.count(); n > 0 {
 		u.log.Error("the server of the limits was not told what questions to models came to", "questions", n)
 	}
 }

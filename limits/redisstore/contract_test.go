@@ -3,7 +3,6 @@ package redisstore_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/vedette-dev/vedette/internal/testclock"
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/limits/redisstore"
 	"github.com/vedette-dev/vedette/limits/redisstore/redistest"
@@ -46,24 +46,6 @@ func client(t testing.TB, url string) *redis.Client {
 	return c
 }
 
-// clock stands still until it is shifted.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) Shift(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 // The store passes what every store must pass, on a real server. Its scripts
 // are handed a clock that can be moved.
 func TestContract(t *testing.T) {
@@ -72,7 +54,7 @@ func TestContract(t *testing.T) {
 	n := 0
 	storetest.Run(t, func(t *testing.T) storetest.Harness {
 		n++
-		c := &clock{now: time.Date(2026, 3, 29, 1, 59, 0, 0, time.UTC)}
+		c := testclock.New(time.Date(2026, 3, 29, 1, 59, 0, 0, time.UTC))
 		fresh := redisstore.WithPrefix(s, fmt.Sprintf("%s:%d", base, n))
 		return storetest.Harness{Store: redisstore.WithClock(fresh, c.Now), Shift: c.Shift}
 	})
@@ -82,7 +64,7 @@ func TestContract(t *testing.T) {
 func TestContractOverTwoClients(t *testing.T) {
 	storetest.RunShared(t, func(t *testing.T) (a, b storetest.Harness) {
 		url, prefix := redistest.Shared(t)
-		c := &clock{now: time.Date(2026, 3, 29, 1, 59, 0, 0, time.UTC)}
+		c := testclock.New(time.Date(2026, 3, 29, 1, 59, 0, 0, time.UTC))
 		of := func() storetest.Harness {
 			s := open(t, redisstore.Options{URL: url, Prefix: prefix})
 			return storetest.Harness{Store: redisstore.WithClock(s, c.Now), Shift: c.Shift}

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/internal/testclock"
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/limits/redisstore"
 	"github.com/vedette-dev/vedette/limits/redisstore/redistest"
@@ -126,7 +127,7 @@ func TestRefusedTakesStoreNothing(t *testing.T) {
 // holds for a call that opened a breaker too.
 func TestRepetitionsChangeNothing(t *testing.T) {
 	url, prefix := redistest.Shared(t)
-	at := &clock{now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
+	at := testclock.New(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC))
 	s, c := redisstore.WithClock(open(t, redisstore.Options{URL: url, Prefix: prefix}), at.Now), client(t, url)
 	rule := limits.Rule{Failures: 2, Window: time.Minute, OpenFor: time.Second}
 	buckets := []limits.Bucket{{Key: "c/a", Max: 5}, {Key: "c/b", Max: 5, Window: time.Minute}}
@@ -163,7 +164,7 @@ func TestRepetitionsChangeNothing(t *testing.T) {
 // trace.
 func TestIndexForgetsWhatIsOver(t *testing.T) {
 	url, prefix := redistest.Shared(t)
-	at := &clock{now: time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)}
+	at := testclock.New(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC))
 	s, c := redisstore.WithClock(open(t, redisstore.Options{URL: url, Prefix: prefix, IdleTTL: time.Hour}), at.Now), client(t, url)
 	for i := range 50 {
 		_, err := s.Take(t.Context(), "1", []limits.Bucket{{Key: fmt.Sprint("c/turn", i), Max: 1}})

@@ -78,8 +78,8 @@ var _ limits.Store = (*Store)(nil)
 var ErrURL = errors.New("is no address of a Redis server; " +
 	"write redis://host:port/db, rediss://… for TLS, or unix:///path, without parameters")
 
-// Open returns a Store for the server at o.URL. Open doesn't connect: a server
-// that is away is a matter of each call. ErrURL is the only error.
+// Open returns a Store for the server at o.URL. Open doesn't connect: where a server is away,
+// each call returns an error. ErrURL is the only error of Open.
 //
 // The Redis client library has one logger for all its clients in a process. Open
 // silences that logger, which would write addresses to standard error.

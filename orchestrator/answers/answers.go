@@ -47,6 +47,14 @@ func Defang(text string, o Options) (out string, removed int) {
 	return d.defangText(text)
 }
 
+// Allowed are the hosts that links of every answer may lead to, as Options.Allow has them.
+type Allowed []string
+
+// Defang is the function Defang for an answer to the request.
+func (a Allowed) Defang(text, request string) (out string, removed int) {
+	return Defang(text, Options{Allow: a, Request: request})
+}
+
 // defangText reads the text once and writes it without live links.
 func (d *defanger) defangText(text string) (out string, removed int) {
 	d.out.Grow(len(text) + len(text)/16)

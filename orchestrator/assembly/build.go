@@ -43,7 +43,7 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if err := checkResolver(cfg, o); err != nil {
 		return nil, cfg.Locate(err)
 	}
-	p := &Parts{Config: cfg, log: o.Log, leaks: leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak})}
+	p := &Parts{Config: cfg, Links: cfg.Answers.Links.Allow, log: o.Log, leaks: leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak})}
 	if err := p.openStores(ctx, o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -156,7 +156,7 @@ func (p *Parts) buildSkills(o Options, verify skills.Redeemer) (map[string]skill
 		return nil, nil, err
 	}
 	execs, execErr := newExecutors(p.Config, o, natives, verify, http.SignWith(tokens, o.Now))
-	roster, rosterErr := newRoster(p.Config, nil)
+	roster, rosterErr := newRoster(p.Config, o.Transport)
 	p.Roster = roster
 	return execs, natives, errors.Join(execErr, rosterErr)
 }

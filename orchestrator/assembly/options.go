@@ -3,6 +3,7 @@ package assembly
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"time"
 
@@ -57,6 +58,9 @@ type Options struct {
 	// ObserveLeak is told of calls that left goroutines running, for metrics.
 	// It must not block.
 	ObserveLeak func(leak.Leak)
+	// Transport, where it is set, carries the requests of the model of that name. Nil
+	// means connections to the servers. Parts close no connection of it.
+	Transport func(model string) http.RoundTripper
 	// Supervised leaves it to the caller to run the Services.
 	Supervised bool
 	// Maintain says when values whose retention is over are erased, after the

@@ -13,7 +13,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/limits/redisstore"
-	"github.com/vedette-dev/vedette/orchestrator/admission"
+	"github.com/vedette-dev/vedette/orchestrator/answers"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
@@ -43,6 +43,8 @@ type Parts struct {
 	Pauses     *pause.Switch
 	// Review is the gate that asks models; nil where it is left out.
 	Review *review.Gate
+	// Links are the hosts that links in answers may lead to, by answers.links.
+	Links answers.Allowed
 
 	counts      counts
 	models      map[string]*models.Model
@@ -107,6 +109,10 @@ func (p *Parts) Limits() (s redisstore.Stats, ok bool) {
 	return p.counts.server.Stats(), true
 }
 
+// UnsyncedSpending returns how many questions' spending the server of limits.store has not
+// heard yet: it was away. It is zero where limits are counted in memory.
+func (p *Parts) UnsyncedSpending() int { return p.counts.limiter.Unsynced() }
+
 // EndTurn forgets what was counted for a turn that is over.
 func (p *Parts) EndTurn(ctx context.Context, g sentinel.Grant) {
 	of := limits.Proposal{User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID()}
@@ -133,11 +139,11 @@ func (p *Parts) EndHeldCalls(ctx context.Context, conversation, turn, grant, rea
 
 // Spend counts what a turn or an agent had spent before the program started,
 // under an id of its own. Where a server counts it knows.
-func (p *Parts) Spend(ctx context.Context, who models.Caller, tokens, cost int64) {
+func (p *Parts) Spend(ctx context.Context, who llm.Caller, tokens, cost int64) {
 	if !limitNumbers(p.Config).Budgets.Any() {
 		return
 	}
-	if err := p.counts.limiter.Recount(ctx, who.Spending(tokens, cost)); err != nil {
+	if err := p.counts.limiter.Recount(ctx, models.CountSpending(who, tokens, cost)); err != nil {
 		p.log.Error("what was spent before the restart can't be counted", "error", err)
 	}
 }
@@ -150,19 +156,17 @@ func (p *Parts) Newest(ctx context.Context, conversation, user string, before *i
 	return p.recorder.Newest(ctx, conversation, user, before, limit)
 }
 
-// Load returns how busy skills and models are: those that are, or ever refused.
-func (p *Parts) Load() []admission.Stats {
-	return slices.DeleteFunc(p.Pools(), func(s admission.Stats) bool { return s.Used == 0 && s.Waiting == 0 && s.Refused == 0 })
-}
+// Models returns the models that agents and the orchestrator ask, by name.
+func (p *Parts) Models() []*models.Model { return listByName(p.models) }
 
-// Pools returns how busy all models and skills are.
-func (p *Parts) Pools() []admission.Stats {
-	out := make([]admission.Stats, 0, len(p.models)+len(p.queues))
-	for _, name := range slices.Sorted(maps.Keys(p.models)) {
-		out = append(out, p.models[name].Stats())
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.queues)) {
-		out = append(out, p.queues[name].Stats())
+// Queues returns where calls wait for their skills, by the skill's name.
+func (p *Parts) Queues() []*skillqueue.Queue { return listByName(p.queues) }
+
+// listByName returns the values in the order of their names.
+func listByName[T any](m map[string]T) []T {
+	out := make([]T, 0, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, m[name])
 	}
 	return out
 }

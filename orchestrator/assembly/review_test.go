@@ -181,7 +181,7 @@ func TestProcessesShareTheReviewsBudget(t *testing.T) {
 	j := newJudges(t)
 	srv := redistest.Start(t)
 	text := j.config("approve", "budget: {day: {calls: 6}}",
-		fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: r, timeout: 1s}}\n", srv.URL()), "approve")
+		fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: r, timeout: 10s}}\n", srv.URL()), "approve")
 	a, b := build(t, write(t, text), assembly.Options{}), build(t, write(t, text), assembly.Options{})
 	codes := make(chan string, 30)
 	var wg sync.WaitGroup
@@ -216,7 +216,7 @@ func TestReviewAloneSettles(t *testing.T) {
 	j := newJudges(t)
 	srv := redistest.Start(t)
 	p := build(t, write(t, j.config("approve-small", "budget: {day: {tokens: 8000}}",
-		fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: r, timeout: 1s}}\n", srv.URL()), "approve-small")), assembly.Options{})
+		fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: r, timeout: 10s}}\n", srv.URL()), "approve-small")), assembly.Options{})
 	srv.Kill()
 	for i := range 16 {
 		require.Empty(t, reviewed(t, p.Checkpoint, "fs.read", another()).Meta["failure"], i)

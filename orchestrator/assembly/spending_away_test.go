@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,7 +19,6 @@ import (
 	"github.com/vedette-dev/vedette/limits/redisstore"
 	"github.com/vedette-dev/vedette/limits/redisstore/redistest"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
-	"github.com/vedette-dev/vedette/orchestrator/models"
 )
 
 const (
@@ -67,8 +65,8 @@ limits: {user: {tokens: %d}, turn: {tokens: %d}, store: {driver: redis, url: %q,
 
 // ask asks the model on behalf of a user, in a turn.
 func (y *payer) ask(user, id string) error {
-	who := models.Caller{User: user, Conversation: "c-" + user, Turn: "t", ID: id}
-	_, err := y.model.Chat(models.WithCaller(context.Background(), who), llm.Request{
+	who := llm.Caller{User: user, Conversation: "c-" + user, Turn: "t", ID: id}
+	_, err := y.model.Chat(llm.WithCaller(context.Background(), who), llm.Request{
 		Messages: []llm.Message{{Role: llm.RoleUser, Content: "hello"}}, Tools: []llm.Tool{{Name: "x", Parameters: []byte(`{"type":"object"}`)}},
 	})
 	return err
@@ -109,7 +107,7 @@ func (y *payer) back() {
 			return false
 		}
 		st, ok := y.parts.Limits()
-		return ok && !st.Away && strings.Contains(y.log.String(), "knows again")
+		return ok && !st.Away && y.parts.UnsyncedSpending() == 0
 	}, 30*time.Second, 20*time.Millisecond)
 }
 
@@ -243,6 +241,10 @@ func TestBudgetsUnderLoad(t *testing.T) {
 			errs <- err
 		})
 	}
+	reached(30)
+	y.srv.Freeze() // a short outage first: what it left untold is told before the next
+	reached(60)
+	y.srv.Thaw()
 	reached(100)
 	y.srv.Kill()
 	reached(250)

@@ -52,8 +52,8 @@ type Backend interface {
 // Paused is the answer to a pause that began.
 type Paused struct {
 	Pause pause.Pause `json:"pause"`
-	// InFlight are the calls that were under way: what runs runs on, what waits
-	// for a person will not start.
+	// InFlight are the calls that were under way: what runs goes on. What waits
+	// for a person or for its places will not start.
 	InFlight []sentinel.InFlight `json:"in_flight"`
 	// Warning is set where the pause holds and something else went wrong.
 	Warning string `json:"warning,omitempty"`

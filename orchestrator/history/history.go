@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/internal/backoff"
+	"github.com/vedette-dev/vedette/internal/plainjson"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -94,6 +95,13 @@ type Turn struct {
 type Item struct {
 	Kind string
 	Data []byte
+}
+
+// NewItem returns v as an Item in JSON. v is made of plain values, which always marshal: the
+// Data of another is empty.
+func NewItem(kind string, v any) Item {
+	data, _ := plainjson.Marshal(v)
+	return Item{Kind: kind, Data: data}
 }
 
 // History is the table of conversations of one store. It is safe for

@@ -50,7 +50,7 @@ var errNoRoom = errors.New("others hold what the budget has left")
 // holdRoom takes room for the most that the question can come to, and bounds its
 // answer to that. A question without tools is an agent's last. Since begun it
 // has been waiting for others: errNoRoom says that it may go on to.
-func (b budget) holdRoom(ctx context.Context, who Caller, model string, r *llm.Request, begun time.Time) (limits.Spending, error) {
+func (b budget) holdRoom(ctx context.Context, who llm.Caller, model string, r *llm.Request, begun time.Time) (limits.Spending, error) {
 	s := limits.Spending{
 		ID: who.ID + "/" + model, User: who.User, Conversation: who.Conversation, Turn: who.Turn, Agent: who.Agent,
 		Last: who.Agent != "" && len(r.Tools) == 0,
@@ -95,7 +95,7 @@ func codeOfBudget(code string) string {
 
 // settleRoom counts what the question came to, and returns it. The caller waits for
 // settleRoom no longer than for any other count.
-func (b budget) settleRoom(ctx context.Context, who Caller, s limits.Spending, r llm.Request, resp llm.Response,
+func (b budget) settleRoom(ctx context.Context, who llm.Caller, s limits.Spending, r llm.Request, resp llm.Response,
 	err error) (in, out, cost int64) {
 	in, out, estimated := readUsage(r, resp, err)
 	s.Tokens, s.Cost = in+out, b.priceTokens(in, out)
@@ -114,4 +114,11 @@ func (b budget) settleRoom(ctx context.Context, who Caller, s limits.Spending, r
 func (b budget) priceTokens(in, out int64) int64 {
 	n := in*b.price.Input + out*b.price.Output
 	return (n + million - 1) / million
+}
+
+// CountSpending returns what the caller spent, under the caller's own id, for a budget.
+func CountSpending(who llm.Caller, tokens, cost int64) limits.Spending {
+	return limits.Spending{
+		ID: who.ID, User: who.User, Conversation: who.Conversation, Turn: who.Turn, Agent: who.Agent, Tokens: tokens, Cost: cost,
+	}
 }

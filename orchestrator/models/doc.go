@@ -6,7 +6,7 @@
 // answered, or estimated where the server did not tell.
 //
 //	m := models.New(models.Options{Client: client, Concurrency: 8, Budgets: limiter})
-//	resp, err := m.Chat(models.WithCaller(ctx, models.Caller{User: "ann", Turn: "t"}), request)
+//	resp, err := m.Chat(llm.WithCaller(ctx, llm.Caller{User: "ann", Turn: "t"}), request)
 //
 // The caller comes with the context, so that agents know no more of budgets than an error:
 // each error is an *llm.Error, whose Kind and Code say what was missing.

@@ -70,7 +70,7 @@ func (m *Model) Stats() admission.Stats { return m.pool.Stats() }
 // Chat waits for the request's turn and for room in its budgets, and asks the
 // model. Its errors are *llm.Error.
 func (m *Model) Chat(ctx context.Context, r llm.Request) (resp llm.Response, err error) {
-	who := callerOf(ctx)
+	who := llm.CallerFrom(ctx)
 	e := Event{Model: m.Name(), Agent: who.Agent != "", Asked: time.Now()}
 	defer func() { m.tellObserver(ctx, e, err) }()
 	credit, held, err := m.admitRequest(ctx, who, &r)
@@ -88,7 +88,7 @@ func (m *Model) Chat(ctx context.Context, r llm.Request) (resp llm.Response, err
 // admitRequest waits until the request may be asked. A request that waits for its budget
 // keeps no place at the model, and one that waits for the model keeps no room in its
 // budget: others use either meanwhile.
-func (m *Model) admitRequest(ctx context.Context, who Caller, r *llm.Request) (*admission.Credit, limits.Spending, error) {
+func (m *Model) admitRequest(ctx context.Context, who llm.Caller, r *llm.Request) (*admission.Credit, limits.Spending, error) {
 	for begun := time.Now(); ; {
 		credit, err := m.pool.Acquire(ctx, admission.Ask{User: who.User})
 		var full *admission.OverloadedError

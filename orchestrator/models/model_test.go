@@ -69,8 +69,8 @@ func TestQuestionsAreCounted(t *testing.T) {
 				Price:   models.Price{Input: 1, Output: 1}, // a millionth of a millionth: rounded up
 				Observe: func(_ context.Context, e models.Event) { events = append(events, e) },
 			})
-			var spent models.Spent
-			_, err := m.Chat(models.WithCaller(t.Context(), models.Caller{User: "ann", Agent: "a", Spent: &spent}), question)
+			var spent llm.Spent
+			_, err := m.Chat(llm.WithCaller(t.Context(), llm.Caller{User: "ann", Agent: "a", Spent: &spent}), question)
 			require.NoError(t, err)
 			tokens, cost, estimated := spent.Read()
 			require.Equal(t, []any{row.tokens, int64(1), row.estimated}, []any{tokens, cost, estimated})
@@ -88,16 +88,16 @@ func TestBudgetsBoundQuestions(t *testing.T) {
 	ten := limits.Budget{Tokens: 10}
 	for code, row := range map[string]struct {
 		budgets limits.Budgets
-		who     models.Caller
+		who     llm.Caller
 	}{
-		llm.CodeOwnBudget:    {limits.Budgets{Agent: ten}, models.Caller{User: "ann", Conversation: "c", Turn: "t", Agent: "a"}},
-		llm.CodeSharedBudget: {limits.Budgets{Turn: ten}, models.Caller{User: "ann", Conversation: "c", Turn: "t", Agent: "a"}},
+		llm.CodeOwnBudget:    {limits.Budgets{Agent: ten}, llm.Caller{User: "ann", Conversation: "c", Turn: "t", Agent: "a"}},
+		llm.CodeSharedBudget: {limits.Budgets{Turn: ten}, llm.Caller{User: "ann", Conversation: "c", Turn: "t", Agent: "a"}},
 	} {
 		t.Run(code, func(t *testing.T) {
 			l, err := limits.New(limits.Config{Budgets: row.budgets}, limits.NewMemory(limits.MemoryOptions{}))
 			require.NoError(t, err)
 			m := newModel(t, newAnswer(""), models.Options{Budgets: l})
-			_, err = m.Chat(models.WithCaller(t.Context(), row.who), question)
+			_, err = m.Chat(llm.WithCaller(t.Context(), row.who), question)
 			var e *llm.Error
 			require.ErrorAs(t, err, &e)
 			require.Equal(t, []any{llm.KindBudget, code}, []any{e.Kind, e.Code})

@@ -40,6 +40,8 @@ type Pool struct {
 type LimitsState struct {
 	Away              bool
 	Failures, Skipped uint64
+	// Unsynced are questions to models whose spending the server hasn't heard yet.
+	Unsynced int
 }
 
 // poolKinds are what Pool.Kind may be.
@@ -64,7 +66,7 @@ type gauges struct {
 	held, running, draining, started, tasks, leaked *prometheus.Desc
 	used, capacity, waiting, refused                *prometheus.Desc
 	pauses, breaker, canary                         *prometheus.Desc
-	away, limitsFailures, limitsSkipped             *prometheus.Desc
+	away, limitsFailures, limitsSkipped, unsynced   *prometheus.Desc
 }
 
 func (g *gauges) defineGauges(m *Metrics) {
@@ -88,6 +90,8 @@ func (g *gauges) defineGauges(m *Metrics) {
 	g.away = desc("limits_store_away", "gauge", "1 while the server of the limits can't be asked. Absent where limits are in memory.")
 	g.limitsFailures = desc("limits_store_failures_total", "counter", "Questions to the server of the limits that failed.")
 	g.limitsSkipped = desc("limits_store_skipped_total", "counter", "Questions that were not put to it, because it had just been away.")
+	g.unsynced = desc("limits_store_unsynced_questions", "gauge",
+		"Questions to models whose spending the server of the limits hasn't heard yet.")
 	g.draining = desc("draining", "gauge", "1 while work is finished and none is begun.")
 	g.tasks = desc("tasks", "gauge", "Goroutines under way for processes of the supervision tree.")
 	g.leaked = desc("leaked_processes", "gauge", "Processes that were told to stop and have not.")
@@ -146,6 +150,7 @@ func (g *gauges) collectState(ch chan<- prometheus.Metric, m *Metrics) {
 		gauge(g.away, boolValue(l.Away))
 		send(g.limitsFailures, prometheus.CounterValue, float64(l.Failures))
 		send(g.limitsSkipped, prometheus.CounterValue, float64(l.Skipped))
+		gauge(g.unsynced, l.Unsynced)
 	}
 }
 

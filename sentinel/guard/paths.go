@@ -72,7 +72,7 @@ func (g *Guard) shieldsPath(n string, p touch.Path, effect skills.Effect) bool {
 // expandToKnown is n with its patterns replaced by the parts of known that they match:
 // the shell may expand n to that.
 func expandToKnown(n, known string) string {
-	if !strings.ContainsAny(n, meta) {
+	if !hasMeta(n) {
 		return n
 	}
 	parts, to := strings.Split(n, "/"), strings.Split(known, "/")

@@ -46,6 +46,16 @@ func joinPlaces(lists ...[]place) []place {
 // meta are the signs that make a path a pattern.
 const meta = "*?["
 
+// hasMeta reports whether a path has one of the signs in meta.
+func hasMeta(n string) bool {
+	for i := range len(meta) {
+		if strings.IndexByte(n, meta[i]) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // splitPath splits a cleaned path, letter case folded. /private is where
 // macOS keeps /etc and /var.
 func splitPath(n string) []string {

@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -121,9 +122,20 @@ func TestErasePending(t *testing.T) {
 	rows, err := st.Reader().Query(t.Context(), `SELECT id FROM journal_values`)
 	require.NoError(t, err)
 	require.True(t, rows.Next())
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	n, err := j.Erase(ctx, ids[0])
+	erased := make(chan struct{})
+	var n int
+	go func() {
+		defer close(erased)
+		n, err = j.Erase(ctx, ids[0])
+	}()
+	require.Eventually(t, func() bool { // the value is gone, and its page is still read
+		_, gone := j.Get(t.Context(), ids[0])
+		return errors.Is(gone, ErrErased)
+	}, time.Minute, time.Millisecond)
+	cancel()
+	<-erased
 	require.ErrorIs(t, err, ErrPending)
 	require.Equal(t, 1, n)
 	require.NoError(t, rows.Close()) //nolint:sqlclosecheck // the reader ends here, in the midst of the test

@@ -304,9 +304,12 @@ func findOtherCurrency(v *view) finding {
 		return f
 	}
 	var have map[string]bool // read where it is needed
-	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
+	v.eachArg(func(a skills.Arg) {
 		s, ok := a.Text()
-		if s = strings.TrimSpace(foldText(s)); !ok || s == "" || !isAny(lastWord(splitName(a.Name)), currencyNames) {
+		if !ok || !isAny(lastWord(v.splitArgName(a.Name)), currencyNames) {
+			return
+		}
+		if s = strings.TrimSpace(foldText(s)); s == "" {
 			return
 		}
 		if have == nil {
@@ -334,9 +337,9 @@ func findManyMore(v *view) finding {
 		return f
 	}
 	most := max(slices.Max(v.request.sums.all), farMore)
-	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
+	v.eachArg(func(a skills.Arg) {
 		n, ok := a.Value.(json.Number)
-		if !ok || !isAny(lastWord(splitName(a.Name)), countNames) {
+		if !ok || !isAny(lastWord(v.splitArgName(a.Name)), countNames) {
 			return
 		}
 		if c, err := n.Float64(); err == nil && c > most*farMore {

@@ -48,6 +48,7 @@ func holdsWhole(text, want string) bool {
 	}
 }
 
+// joinsBefore reports whether what stands before belongs to the same word or address.
 func joinsBefore(s, want string) bool {
 	r, _ := utf8.DecodeLastRuneInString(s)
 	if isWordRune(r) {
@@ -56,7 +57,8 @@ func joinsBefore(s, want string) bool {
 	return s != "" && strings.ContainsAny(want, "@.") && strings.ContainsRune("._+-@", r) && len(s) > 1 && s[len(s)-2] > ' '
 }
 
-// joinsAfter looks at what follows: a dot ends a sentence only before a blank.
+// joinsAfter reports whether what follows belongs to the same word or address. A dot ends a
+// sentence only before a blank.
 func joinsAfter(s, want string) bool {
 	if s == "" {
 		return false

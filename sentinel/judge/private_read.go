@@ -40,9 +40,9 @@ func findPrivateRead(v *view) finding {
 	return finding{found: true}
 }
 
-// wordsOfPrivacy returns the words that speak of what a skill's name says is
-// private, or nil.
-func wordsOfPrivacy(name string) map[string]bool {
+// privateTopics returns the words by which a request asks for the private data that a skill
+// reads, by the skill's name. It returns nil where the name says nothing of private data.
+func privateTopics(name string) map[string]bool {
 	var out map[string]bool
 	for _, w := range splitName(name) {
 		about := privateReads[stemWord(w)]

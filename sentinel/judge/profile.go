@@ -45,7 +45,7 @@ func newProfile(s *skills.Skill) *profile {
 	p.needs = does & anyChange
 	looking := does&looks != 0 && p.needs == 0
 	p.changes = s.Effect() != skills.Read && !looking
-	p.private = wordsOfPrivacy(name)
+	p.private = privateTopics(name)
 	if s.Effect() == skills.CostsMoney && p.needs != 0 {
 		p.needs |= doing[stemWord("pay")] & pays
 	}

@@ -30,11 +30,11 @@ func findEverything(v *view) finding {
 	if v.request == nil || v.p.needs&removes == 0 || v.request.delegates || v.request.mentionsAny(allWords, allParts) {
 		return f
 	}
-	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
+	v.eachArg(func(a skills.Arg) {
 		s, text := a.Text()
 		on, _ := a.Value.(bool)
 		s = strings.TrimSpace(foldText(s))
-		if on && isAny(splitName(a.Name), allNames) || text && (allOf[s] || s == "" && isAny(lastWord(splitName(a.Name)), queryNames)) {
+		if on && isAny(v.splitArgName(a.Name), allNames) || text && (allOf[s] || s == "" && isAny(lastWord(v.splitArgName(a.Name)), queryNames)) {
 			f.add(v.declaredName(a))
 		}
 	})

@@ -35,14 +35,13 @@ func findWiderRights(v *view) finding {
 			}
 		}
 	}
-	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
-		name := splitName(topLevelName(a.Pointer))
-		fits := isAny(splitName(a.Name), rightNames) || isAny(name, rightNames)
+	v.eachArg(func(a skills.Arg) {
+		fits := isAny(v.splitArgName(a.Name), rightNames) || isAny(v.splitArgName(topLevelName(a.Pointer)), rightNames)
 		switch s, ok := a.Text(); {
 		case a.Marks.Has(skills.Content):
 		case ok && fits && len(s) < 64:
 			see(a, wordsOfRight(a.Name, s))
-		case a.Value == true && v.p.needs&letsIn != 0 && isAny(splitName(a.Name), openNames):
+		case a.Value == true && v.p.needs&letsIn != 0 && isAny(v.splitArgName(a.Name), openNames):
 			see(a, []string{"public"})
 		}
 	})

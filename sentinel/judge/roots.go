@@ -31,9 +31,11 @@ func newRootsSignal(roots []string, env touch.Env) viewSignal {
 		if len(all) == 0 {
 			return f
 		}
-		climbs := findTraversal(v.c).args // the same sign, and it costs more
 		for _, p := range v.c.Touch().Paths {
-			if slices.Contains(climbs, p.Arg) || p.Access&(touch.Write|touch.Delete) == 0 || p.Declared || liesInAny(p.Clean, scratch) {
+			if p.Access&(touch.Write|touch.Delete) == 0 || p.Declared || liesInAny(p.Clean, scratch) {
+				continue
+			}
+			if slices.Contains(v.climbingArgs(), p.Arg) { // the same sign, and it costs more
 				continue
 			}
 			if !liesInAny(p.Clean, all) || !liesInAny(p.Real, all) {

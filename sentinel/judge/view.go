@@ -29,9 +29,49 @@ type view struct {
 	related      bool    // a signal of relation holds
 	values       []value
 	contents     []value
+	// lastName is the argument's name that was split last, and lastWords its words. The
+	// signals ask for the words of one name many times.
+	lastName  string
+	lastWords []string
+	climbs    *finding // see climbingArgs
+	// first are the arguments that the walk of readCall came by first, of seen in all.
+	first [4]skills.Arg
+	seen  int
+}
+
+// eachArg calls fn for every argument, as skills.Skill.Walk does. Most calls have so few
+// that they needn't be walked again.
+func (v *view) eachArg(fn func(skills.Arg)) {
+	if v.seen > len(v.first) {
+		v.s.Walk(v.c.Parsed(), fn)
+		return
+	}
+	for _, a := range v.first[:v.seen] {
+		fn(a)
+	}
+}
+
+// climbingArgs returns the declared arguments with a path that climbs.
+func (v *view) climbingArgs() []string {
+	if v.climbs == nil {
+		f := findTraversal(v.c)
+		v.climbs = &f
+	}
+	return v.climbs.args
+}
+
+// splitArgName returns the words of an argument's name. Its callers must not change them.
+func (v *view) splitArgName(name string) []string {
+	if v.lastWords == nil || v.lastName != name {
+		v.lastName, v.lastWords = name, splitName(name)
+	}
+	return v.lastWords
 }
 
 func (v *view) takeArg(a skills.Arg) {
+	if v.seen++; v.seen <= len(v.first) {
+		v.first[v.seen-1] = a
+	}
 	arg := topLevelName(a.Pointer)
 	if !v.s.Declares(arg) {
 		arg = ""
@@ -53,7 +93,7 @@ func (v *view) takeArg(a skills.Arg) {
 	}
 	val := value{arg: arg, raw: s, fold: foldText(s)}
 	val.kind, val.target = v.classifyArg(a, val.fold), v.isAimedAt(a)
-	if words := splitName(a.Name); val.kind <= reference && v.p.changes && !a.Marks.Has(skills.Content) && isAny(words, amountNames) {
+	if words := v.splitArgName(a.Name); val.kind <= reference && v.p.changes && !a.Marks.Has(skills.Content) && isAny(words, amountNames) {
 		if n, ok := v.readAmount(words, val.fold); ok {
 			val.kind, val.amount = amount, n
 		}
@@ -135,7 +175,7 @@ func (v *view) classifyArg(a skills.Arg, s string) kind {
 		return noTarget
 	case a.Marks.Has(skills.Path):
 		return reference
-	case isAny(lastWord(splitName(a.Name)), queryNames): // what it looks for is not whom it reaches
+	case isAny(lastWord(v.splitArgName(a.Name)), queryNames): // what it looks for is not whom it reaches
 		return noTarget
 	case isEmail(s):
 		return recipient
@@ -145,7 +185,7 @@ func (v *view) classifyArg(a skills.Arg, s string) kind {
 	if k, ok := v.kindByShape(a, s); ok {
 		return k
 	}
-	name := splitName(a.Name)
+	name := v.splitArgName(a.Name)
 	prose := len(s) > 96 || strings.Count(s, " ") >= maxTargetWords
 	tail := lastWord(name)
 	switch {
@@ -200,7 +240,7 @@ func (v *view) checkAssignments(a skills.Arg, arg string) {
 	named, fits := false, false
 	s = foldText(s[:min(len(s), maxContradicted)])
 	for _, as := range v.request.assigned {
-		if as.namesArgument(splitName(a.Name), v.p) {
+		if as.namesArgument(v.splitArgName(a.Name), v.p) {
 			named = true
 			fits = fits || as.fitsValue(s)
 		}
@@ -242,7 +282,7 @@ func (v *view) isHeavy() bool {
 // isAimedAt reports whether an argument holds what the call is done to: the schema says so,
 // or, where it says nothing of any argument, its name ends like an id's.
 func (v *view) isAimedAt(a skills.Arg) bool {
-	return a.Marks.Has(skills.Target) && (v.s.Annotated() || isAny(lastWord(splitName(a.Name)), idNames))
+	return a.Marks.Has(skills.Target) && (v.s.Annotated() || isAny(lastWord(v.splitArgName(a.Name)), idNames))
 }
 
 // isOutgoing reports whether the call reaches others. Its skill says so, or the call
@@ -269,7 +309,7 @@ func (v *view) namesReceiver(name []string) bool {
 // a phone's or an account's.
 func (v *view) takeNumber(a skills.Arg, arg string, n json.Number) {
 	val := value{arg: arg, raw: n.String(), fold: n.String(), target: v.isAimedAt(a)}
-	switch words := splitName(a.Name); {
+	switch words := v.splitArgName(a.Name); {
 	case isAny(words, amountNames):
 		f, err := n.Float64()
 		if err != nil {
@@ -295,10 +335,10 @@ func (v *view) takeMailboxes(a skills.Arg, arg, s string) bool {
 		return false
 	}
 	found, only := readMailboxes(s)
-	if isAny(lastWord(splitName(a.Name)), queryNames) {
+	if isAny(lastWord(v.splitArgName(a.Name)), queryNames) {
 		return false
 	}
-	named := v.namesReceiver(splitName(a.Name)) || a.Marks.Has(skills.Target) && v.s.Annotated()
+	named := v.namesReceiver(v.splitArgName(a.Name)) || a.Marks.Has(skills.Target) && v.s.Annotated()
 	if len(found) == 0 || !only && !named && !strings.HasSuffix(s, ">") {
 		return false
 	}
@@ -345,7 +385,7 @@ func (v *view) takeAddressKey(k, arg string) {
 // argument's name: an account under "dest", a page under "endpoint".
 func (v *view) kindByShape(a skills.Arg, s string) (kind, bool) {
 	outward := v.isOutgoing()
-	hosts := isAny(lastWord(splitName(a.Name)), hostNames)
+	hosts := isAny(lastWord(v.splitArgName(a.Name)), hostNames)
 	switch {
 	case isIBAN(dropGrouping(s)), isWallet(s):
 		return recipient, true

@@ -147,6 +147,16 @@ func TestWiderThanAskedFor(t *testing.T) {
 	}
 }
 
+// A signal looks at every argument, however many stand before it.
+func TestWiderBehindManyArguments(t *testing.T) {
+	reg := widerSkills(t)
+	w := widerCases["owner"]
+	for _, before := range []string{"", `"a":1,`, `"a":1,"b":2,"c":[3,4,5],"d":6,"e":"f",`} {
+		require.Contains(t, signals(w.verdict(t, reg, `{`+before+`"with":"lee@quay.test","role":"owner"}`)), judge.SignalWiderRights)
+		require.NotContains(t, signals(w.verdict(t, reg, `{`+before+`"with":"lee@quay.test","role":"reader"}`)), judge.SignalWiderRights)
+	}
+}
+
 // What a trusted result only says again of its own arguments counts as no word of anybody.
 func TestAnEchoAttestsNothing(t *testing.T) {
 	reg := widerSkills(t)

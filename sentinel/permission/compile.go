@@ -178,8 +178,17 @@ func (c *compiler) compileWhen(at, text string, r *rule) error {
 	if err != nil {
 		return &skills.PathError{Path: at, Msg: "can't be compiled: " + err.Error()}
 	}
-	r.tree, r.program = tree, program
+	r.tree, r.program, r.loops = tree, program, hasLoop(tree.NativeRep())
 	return nil
+}
+
+// hasLoop reports whether a condition goes through a list or a map, as exists and all do.
+func hasLoop(tree *ast.AST) bool {
+	found := false
+	ast.PostOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		found = found || e.Kind() == ast.ComprehensionKind
+	}))
+	return found
 }
 
 // explainIssues makes a mistake of each part of the compiler's report. For a misspelt

@@ -7,6 +7,7 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -22,6 +23,7 @@ type rule struct {
 	globs   []string
 	tree    *cel.Ast    // nil where there is no condition
 	program cel.Program // nil where there is no condition
+	loops   bool        // the condition goes through a list or a map
 	args    []string    // arguments that the condition reads
 	then    sentinel.Outcome
 	word    string // what the rule says: allow, ask, deny or modify
@@ -55,7 +57,7 @@ func (r *rule) fitsCall(ctx context.Context, f *facts) (bool, error) {
 	if r.program == nil {
 		return true, nil
 	}
-	out, _, err := r.program.ContextEval(ctx, f)
+	out, err := r.evaluateWhen(ctx, f)
 	if err != nil {
 		return false, err
 	}
@@ -64,4 +66,15 @@ func (r *rule) fitsCall(ctx context.Context, f *facts) (bool, error) {
 		return false, errNotBool
 	}
 	return bool(b), nil
+}
+
+// evaluateWhen evaluates the condition within its cost limit. The library looks at the
+// context between the turns of a loop alone, so without a loop it is spared the context.
+func (r *rule) evaluateWhen(ctx context.Context, f *facts) (ref.Val, error) {
+	if !r.loops {
+		out, _, err := r.program.Eval(f)
+		return out, err
+	}
+	out, _, err := r.program.ContextEval(ctx, f)
+	return out, err
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/agents/llm/scripted"
+	"github.com/vedette-dev/vedette/internal/arrival"
 )
 
 const (
@@ -48,14 +48,33 @@ func (h heard) content(t *testing.T) string {
 	return *c.Choices[0].Message.Content
 }
 
-// listen asks with a plain client that follows no redirect and unpacks nothing,
-// and gives up after a while.
-func listen(t *testing.T, srv *scripted.Server, body string, patience time.Duration) heard {
+// waits is how long a client that never gets an answer's end waits for more.
+const waits = 100 * time.Millisecond
+
+// forever is the patience for an answer that has an end.
+const forever = -1
+
+// listen asks with a plain client that follows no redirect and unpacks nothing, and
+// that gives up a while after it has read so many bytes of the body.
+func listen(t *testing.T, srv *scripted.Server, body string, patience int) heard {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	return listenOver(t, raw(), srv, body, patience)
+}
+
+// raw is a transport that unpacks nothing and keeps no connection.
+func raw() http.RoundTripper {
+	return &http.Transport{DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 8 << 20}
+}
+
+func listenOver(t *testing.T, via http.RoundTripper, srv *scripted.Server, body string, patience int) heard {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	if patience == 0 {
+		defer time.AfterFunc(waits, cancel).Stop()
+	}
 	hc := &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 8 << 20},
+		Transport:     via,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, srv.BaseURL()+"/chat/completions", strings.NewReader(body))
@@ -66,8 +85,22 @@ func listen(t *testing.T, srv *scripted.Server, body string, patience time.Durat
 		return heard{sent: err, late: ctx.Err() != nil}
 	}
 	defer func() { _ = res.Body.Close() }()
-	b, err := io.ReadAll(res.Body)
+	b, err := io.ReadAll(io.TeeReader(res.Body, &counting{left: patience, onRead: func() { time.AfterFunc(waits, cancel) }}))
 	return heard{status: res.StatusCode, head: res.Header, body: string(b), read: err, late: ctx.Err() != nil}
+}
+
+// counting calls onRead once when so many bytes have come.
+type counting struct {
+	left   int
+	onRead func()
+}
+
+func (c *counting) Write(p []byte) (int, error) {
+	before := c.left
+	if c.left -= len(p); before > 0 && c.left <= 0 {
+		c.onRead()
+	}
+	return len(p), nil
 }
 
 // apiFault looks at an error body in the services' form.
@@ -124,7 +157,7 @@ func holds(words ...string) func(*testing.T, heard) {
 
 // whole is the body of a good answer by the first request.
 func whole(t *testing.T, body string) string {
-	h := listen(t, play(t, approving, fixed()), body, 5*time.Second)
+	h := listen(t, play(t, approving, fixed()), body, forever)
 	require.NoError(t, h.read)
 	return h.body
 }
@@ -255,11 +288,11 @@ func TestFaults(t *testing.T) {
 	for _, f := range scripted.Faults() {
 		t.Run(string(f), func(t *testing.T) {
 			var rec recorder
-			o := fixed()
-			o.Log = rec.log
+			o, carrier := fixed(), &arrival.Carrier{Next: raw()}
+			o.Log, o.Arrived = rec.log, carrier.OnArrival
 			srv := play(t, approving, o)
 			srv.FaultNext(1, f)
-			h := listen(t, srv, askPlain, patience(f))
+			h := listenOver(t, carrier, srv, askPlain, patience(f, good))
 			if f.NeedsStream() {
 				require.Equal(t, 500, h.status)
 				require.Contains(t, h.body, "is for streams")
@@ -267,7 +300,7 @@ func TestFaults(t *testing.T) {
 				require.Contains(t, table, f, "nobody looks at this fault")
 				table[f](t, h)
 			}
-			says(verdict)(t, listen(t, srv, askPlain, 5*time.Second))
+			says(verdict)(t, listen(t, srv, askPlain, forever))
 			require.Len(t, srv.Requests(), 2)
 			srv.Close()
 			require.ElementsMatch(t, []scripted.Fault{f, ""}, rec.faults())
@@ -275,12 +308,17 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// patience is short for those that never end.
-func patience(f scripted.Fault) time.Duration {
-	if slices.Contains([]scripted.Fault{scripted.Hang, scripted.HangMidBody, scripted.StreamEndless}, f) {
-		return 100 * time.Millisecond
+// patience is how many bytes come of those that never end.
+func patience(f scripted.Fault, good string) int {
+	switch f {
+	case scripted.Hang:
+		return 0
+	case scripted.HangMidBody:
+		return len(good) / 2
+	case scripted.StreamEndless:
+		return 4 * len(good)
 	}
-	return 20 * time.Second
+	return forever
 }
 
 func (r *recorder) faults() []scripted.Fault {
@@ -355,8 +393,8 @@ func TestFaultsOfStreams(t *testing.T) {
 		t.Run(string(f), func(t *testing.T) {
 			srv := play(t, approving, fixed())
 			srv.FaultNext(1, f)
-			look(t, listen(t, srv, askStream, patience(f)))
-			h := listen(t, srv, askStream, 5*time.Second)
+			look(t, listen(t, srv, askStream, patience(f, good)))
+			h := listen(t, srv, askStream, forever)
 			require.Equal(t, strings.ReplaceAll(good, "chatcmpl-1", "chatcmpl-2"), h.body)
 		})
 	}
@@ -371,9 +409,9 @@ rules:
   - {times: 1, reply: {fault: two_objects}}
   - {reply: {content: fine}}
 `, scripted.Options{})
-	apiFault(503, "server_error", "")(t, listen(t, srv, askPlain, 5*time.Second))
+	apiFault(503, "server_error", "")(t, listen(t, srv, askPlain, forever))
 	for _, want := range []string{"```json\n{}\n```", "\n", "fine"} {
-		says(want)(t, listen(t, srv, askPlain, 5*time.Second))
+		says(want)(t, listen(t, srv, askPlain, forever))
 	}
 	for script, want := range map[string]string{
 		"rules: [{reply: {fault: brokn}}]":              "reply.fault: is not known; use one of ",
@@ -389,7 +427,7 @@ rules:
 // asked for; what can't be read or is for no model counts for nothing.
 func TestWhichRequestsMeetAFault(t *testing.T) {
 	srv := play(t, "{models: [m], "+approving+"}", scripted.Options{})
-	ask := func(body string) int { return listen(t, srv, body, 5*time.Second).status }
+	ask := func(body string) int { return listen(t, srv, body, forever).status }
 	stop := srv.FaultWhen(func(r scripted.Received) bool { return r.Number%2 == 0 }, scripted.Overloaded)
 	srv.FaultNext(2, scripted.RateLimited)
 	srv.FaultNext(1, scripted.ServerError)
@@ -453,15 +491,15 @@ func TestDownAndUp(t *testing.T) {
 	srv.Down()
 	srv.Down()
 	require.ErrorIs(t, <-ended, io.EOF)
-	h := listen(t, srv, askPlain, 5*time.Second)
+	h := listen(t, srv, askPlain, forever)
 	require.ErrorIs(t, h.sent, syscall.ECONNREFUSED)
 	require.NoError(t, srv.Up())
 	require.NoError(t, srv.Up())
-	says(verdict)(t, listen(t, srv, askPlain, 5*time.Second))
+	says(verdict)(t, listen(t, srv, askPlain, forever))
 	srv.Close()
 	require.ErrorContains(t, srv.Up(), "was closed")
 	var op *net.OpError
-	require.ErrorAs(t, listen(t, srv, askPlain, 5*time.Second).sent, &op)
+	require.ErrorAs(t, listen(t, srv, askPlain, forever).sent, &op)
 }
 
 // A redirect that is followed is seen.

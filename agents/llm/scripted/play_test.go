@@ -173,10 +173,15 @@ rules:
   - {when: {last_contains: cut}, reply: {content: "half", finish_reason: length}}
   - {when: {last_contains: broken}, reply: {content: '{{ .Extract "nowhere" }}'}}
 `, scripted.Options{})
-	c, err := llm.New(llm.Config{Name: "m", Model: "any", BaseURL: srv.BaseURL(), Timeout: 300 * time.Millisecond}, nil)
+	c := model(t, srv, "any")
+	short, err := llm.New(llm.Config{Name: "m", Model: "any", BaseURL: srv.BaseURL(), Timeout: 300 * time.Millisecond}, nil)
 	require.NoError(t, err)
-	t.Cleanup(c.CloseIdle)
+	t.Cleanup(short.CloseIdle)
 	say := func(text string) (llm.Response, *llm.Error) {
+		c := c
+		if text == "hang" {
+			c = short
+		}
 		a, err := c.Chat(t.Context(), llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: text}}})
 		var e *llm.Error
 		if err != nil {

@@ -41,6 +41,9 @@ type Options struct {
 	// Log is told of each chat request after it was answered. It is called from
 	// several goroutines at once and must not block.
 	Log func(Exchange)
+	// Arrived is told of the header of each chat request as soon as the request is
+	// kept, and before it is answered. It is called as Log is.
+	Arrived func(http.Header)
 	// Now dates the answers. Nil is time.Now.
 	Now func() time.Time
 	// RetryAfter is what the faults RateLimited and RateLimitedDate ask for, in
@@ -288,6 +291,9 @@ func (s *Server) serveChat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	t := &turn{s: s, w: w, r: r, number: s.keepRequest(r, body), body: body}
+	if s.opts.Arrived != nil {
+		s.opts.Arrived(r.Header)
+	}
 	ex := Exchange{Number: t.number}
 	defer func() { // also where a fault ends the connection by a panic
 		ex.Elapsed = time.Since(start)

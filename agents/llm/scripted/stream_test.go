@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	openai "github.com/sashabaranov/go-openai"
 	"github.com/stretchr/testify/require"
@@ -163,7 +162,7 @@ rules:
 		tools + `,"stream":true}`:                                             `"content":"streamed"`,
 		strings.Split(tools, `,"tools"`)[0] + `,"response_format":{"type":"json_object"}}`: `"content":"{\"a\":1}"`,
 	} {
-		h := listen(t, srv, ask, 5*time.Second)
+		h := listen(t, srv, ask, forever)
 		require.Equal(t, 200, h.status, h.body)
 		require.Contains(t, h.body, want)
 	}

@@ -22,7 +22,20 @@ var (
 	// mirrors are public names that resolve to the address they spell.
 	mirrors    = []string{".nip.io", ".sslip.io", ".xip.io", ".traefik.me", ".1u.ms", ".rbndr.us", ".nip.direct"}
 	ownMirrors = []string{"localtest.me", "lvh.me", "vcap.me", "lacolhost.com"}
+	// zonedEndings are the last labels of these names and of this machine's own.
+	zonedEndings = listEndings([]string{"localhost", "localdomain", "ip6-localhost", "ip6-loopback"}, localNames, mirrors, ownMirrors)
 )
+
+// listEndings returns what stands behind the last dot of each name.
+func listEndings(lists ...[]string) map[string]bool {
+	out := map[string]bool{}
+	for _, l := range lists {
+		for _, name := range l {
+			out[name[strings.LastIndexByte(name, '.')+1:]] = true
+		}
+	}
+	return out
+}
 
 // ParseHost returns the name of a host in the one spelling that every reader
 // shares, and its zone. An address in decimal, octal, hexadecimal or short
@@ -138,6 +151,8 @@ func findNameZone(h string) Zone {
 	switch {
 	case netzone.IsMetadataName(h):
 		return Metadata
+	case !zonedEndings[h[strings.LastIndexByte(h, '.')+1:]]: // most names end there
+		return Open
 	case h == "localhost" || strings.HasSuffix(h, ".localhost") || h == "localhost.localdomain" || h == "ip6-localhost" || h == "ip6-loopback":
 		return Loopback
 	case slices.ContainsFunc(ownMirrors, func(m string) bool { return h == m || strings.HasSuffix(h, "."+m) }):

@@ -25,11 +25,15 @@ func IsUnplaced(raw string) bool {
 // isReservedName reports whether raw names one of Windows' devices in the way of
 // Windows, or a file's stream by its type: elsewhere they are plain names.
 func isReservedName(raw string) bool {
-	if strings.HasSuffix(strings.ToLower(raw), "$data") && strings.Contains(raw, ":") {
+	colon := strings.IndexByte(raw, ':') >= 0
+	if colon && strings.HasSuffix(strings.ToLower(raw), "$data") {
 		return true
 	}
-	windows := strings.ContainsAny(raw, `\:`)
-	last := raw[strings.LastIndexAny(raw, `/\`)+1:]
+	windows := colon || strings.IndexByte(raw, '\\') >= 0
+	last := raw[max(strings.LastIndexByte(raw, '/'), strings.LastIndexByte(raw, '\\'))+1:]
+	if !windows && hasSmallLetter(last) { // the one letter tells what the comparisons below would
+		return false
+	}
 	stem, _, _ := strings.Cut(strings.TrimRight(last, ": ."), ".")
 	if !windows && (stem != strings.ToUpper(stem) || stem != last) {
 		return false
@@ -40,6 +44,15 @@ func isReservedName(raw string) bool {
 		return true
 	}
 	return len(stem) == 4 && (stem[:3] == "com" || stem[:3] == "lpt") && isDigit(stem[3]) && stem[3] != '0'
+}
+
+func hasSmallLetter(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 'a' && s[i] <= 'z' {
+			return true
+		}
+	}
+	return false
 }
 
 // isOddEscape looks at what follows a "%": a rune, an escaped escape, or the

@@ -17,7 +17,7 @@ type reach struct {
 
 // newReach returns the reach of a skill whose url names host. The url is an operator's own
 // word, so a host that can only be private ("mail.internal", "10.0.0.7") is allowed by
-// standing there; One with a public name isn't, since what it resolves to is in other hands.
+// standing there. A host with a public name isn't, since what it resolves to is in other hands.
 func newReach(host string, own hosts, shared []string) reach {
 	host = trimHostName(host)
 	if own.none {

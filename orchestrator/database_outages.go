@@ -4,28 +4,28 @@ import (
 	"sync"
 )
 
-// storeOutages counts, by conversation, how often in a row its turn broke off
+// databaseOutages counts, by conversation, how often in a row its turn broke off
 // because the store was down.
-type storeOutages struct {
+type databaseOutages struct {
 	mu   sync.Mutex
-	list map[string]*storeOutage
+	list map[string]*databaseOutage
 }
 
-type storeOutage struct {
+type databaseOutage struct {
 	breaks  int
 	excused bool // the next attempt: it was the store's fault
 }
 
 // noteBreak counts that a turn of the conversation broke off.
-func (l *storeOutages) noteBreak(conversation string) {
+func (l *databaseOutages) noteBreak(conversation string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.list == nil {
-		l.list = map[string]*storeOutage{}
+		l.list = map[string]*databaseOutage{}
 	}
 	e := l.list[conversation]
 	if e == nil {
-		e = &storeOutage{}
+		e = &databaseOutage{}
 		l.list[conversation] = e
 	}
 	e.breaks, e.excused = e.breaks+1, true
@@ -33,7 +33,7 @@ func (l *storeOutages) noteBreak(conversation string) {
 
 // countBreaks is how often in a row turns broke off, and whether the next attempt is
 // excused.
-func (l *storeOutages) countBreaks(conversation string) (breaks int, excused bool) {
+func (l *databaseOutages) countBreaks(conversation string) (breaks int, excused bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.list[conversation]; e != nil {
@@ -43,7 +43,7 @@ func (l *storeOutages) countBreaks(conversation string) (breaks int, excused boo
 }
 
 // noteAttempt uses the excuse up.
-func (l *storeOutages) noteAttempt(conversation string) {
+func (l *databaseOutages) noteAttempt(conversation string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.list[conversation]; e != nil {
@@ -52,7 +52,7 @@ func (l *storeOutages) noteAttempt(conversation string) {
 }
 
 // forgetConversation forgets a conversation whose turn got further.
-func (l *storeOutages) forgetConversation(conversation string) {
+func (l *databaseOutages) forgetConversation(conversation string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.list, conversation)

@@ -242,7 +242,8 @@ func TestSpentOnceOverAnOutage(t *testing.T) {
 	g, entered, open := gate(t, "note.gate")
 	o := budgeted(t, "{user: {tokens: 21000}}")
 	o.Skills = append(o.Skills, g)
-	o.tune.wait = 200 * time.Millisecond // then the turn has something to write down, and can't
+	timers := newHeldTimers(17 * time.Minute)
+	o.tune.wait, o.tune.after = timers.length, timers.after
 	wait := tool(toolResults, map[string]any{"mode": "wait_all"})
 	r := start(t, o,
 		orch("go", takes(9000, 900, []call{dispatch("a", "do-a", "note.gate"), wait}), takes(10, 1, wait), takes(10, 1, "done")),
@@ -256,6 +257,7 @@ func TestSpentOnceOverAnOutage(t *testing.T) {
 	}()
 	<-entered
 	free := fullDisk(t)
+	timers.fireNext(t) // now the turn has something to write down, and can't
 	open()
 	require.ErrorIs(t, <-sent, ErrNotKept)
 	free()

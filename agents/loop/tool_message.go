@@ -22,7 +22,7 @@ func DescribeFailure(code, reason string) string {
 }
 
 // EncodeJSON is v as a model reads it. It never fails: it is given strings, numbers, JSON
-// and maps of them.
+// and maps of them. It escapes <, > and &, as prompts always had them; plainjson would not.
 func EncodeJSON(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
