@@ -397,6 +397,10 @@ func (s *shell) runKeepingBuiltin(name string, args []field) bool {
 	case "unset", "let", "test", "[", "wait":
 		for _, a := range args {
 			s.readSubscript(a.text)
+			if name == "unset" {
+				n, _, _ := strings.Cut(a.text, "[")
+				s.doubtVariable(n)
+			}
 		}
 	case "fc", "history":
 		if len(args) > 1 && args[0].text == "-s" {
@@ -567,6 +571,9 @@ func (s *shell) assignVariable(a *syntax.Assign) {
 		return
 	}
 	if a.Naked && a.Value == nil && a.Array == nil {
+		if s.inFunc { // local x
+			s.doubtVariable(a.Name.Value)
+		}
 		return
 	}
 	name := a.Name.Value

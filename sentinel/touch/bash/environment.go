@@ -59,6 +59,14 @@ func (e *environment) setVariable(name string, v value) {
 	e.ownNames().vars[name] = v
 }
 
+// doubtVariable remembers that a variable may not be set any more. Its value stands beside
+// that: whether the shell really unsets it is not always sure.
+func (e *environment) doubtVariable(name string) {
+	if v, ok := e.def.vars[name]; ok {
+		setKey(&e.ownNames().vars, name, markUnsure(v, ""))
+	}
+}
+
 // lookUpVariable returns what a variable may hold.
 func (e *environment) lookUpVariable(name string) value {
 	name = orElse(e.def.refs[name], name)
