@@ -36,9 +36,11 @@ func TestPlainFormLeaves(t *testing.T) {
 		`{"a":-0}`, `{"a":01}`, `{"a":-}`, `{"a":1.0}`, `{"a":1e2}`, `{"a":1E2}`, `{"a":+1}`, `{"a":1000000000000000}`, `{"a":9007199254740993}`,
 		`{"a":tru}`, `{"a":True}`, `{"a":nul`, `{"a":NaN}`, `{"a":[1,]}`, `{"a":[,]}`, `{"a":[1}`, `{"a":[1 2]}`, "{\"a\":\u00a01}", "\ufeff{}",
 		`{"a":1-2}`, deep,
+		`{"b":` + strings.Repeat(`{"b":`, 20) + `"` + strings.Repeat("x", 4096) + `"` + strings.Repeat(`,"a":1}`, 20) + `,"a":1}`, // sorted 21 times
+		`{` + strings.Repeat(`"k":0,`, MaxKeys) + `"k":0}`,
 	} {
 		_, ok := plainForm([]byte(raw))
-		require.False(t, ok, raw)
+		require.False(t, ok, raw[:min(len(raw), 80)])
 	}
 }
 
