@@ -62,8 +62,8 @@ func TestRoomKeepsNothing(t *testing.T) {
 	for i := range reflect.TypeFor[action]().NumField() {
 		require.False(t, reflect.ValueOf(used.action).Field(i).IsZero(), "%s is filled", reflect.TypeFor[action]().Field(i).Name)
 	}
-	used.action.startCommand(s, "tool", argv, stream{})
-	fresh.action.startCommand(s, "tool", argv, stream{})
+	used.startCommand(s, "tool", argv, stream{})
+	fresh.startCommand(s, "tool", argv, stream{})
 	for i := range reflect.TypeFor[action]().NumField() {
 		name := reflect.TypeFor[action]().Field(i).Name
 		if keptFields[name] != "" {
