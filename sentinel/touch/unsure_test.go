@@ -24,6 +24,7 @@ func TestUnsureParts(t *testing.T) {
 		`x=tmp/a; { unset x; }; rm -rf "/$x"`, `x=tmp/a; eval "unset x"; rm -rf "/$x"`, `x=tmp/a; (unset x; rm -rf "/$x")`,
 		`x=tmp/a; if a; then unset x; fi; rm -rf "/$x"`, `x=tmp/a; a && unset x; rm -rf "/$x"`, `x=tmp/a; a || unset x; rm -rf "/$x"`,
 		`x=tmp/a; f() { unset x; }; f; rm -rf "/$x"`, `a=(tmp/a); unset 'a[0]'; rm -rf "/${a[0]}"`,
+		`x=a; unset x; rm -rf ${x:-/}`, `x=a; unset x; : "${x:=/}"; rm -rf "$x"`,
 		// a function takes the name for itself
 		`x=tmp/a; f() { local x; rm -rf "/$x"; }; f`, `x=tmp/a; f() { declare x; rm -rf "/$x"; }; f`,
 	} {
@@ -34,7 +35,10 @@ func TestUnsureParts(t *testing.T) {
 		`x=a; unset x; x=tmp/a; rm -rf "/$x"`, `x=tmp/a; (unset x); rm -rf "/$x"`, `rm ${ANY:+-v} -rf build`,
 		`rm -rf "build${ANY:+-$ANY}"`, `rm -rf "${ANY:+$ANY/}build"`, `x=build; unset x; rm -rf "$x/a"`, `cp ${ANY:+-v} a b`,
 		`LD_LIBRARY_PATH=/opt/a${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} make`, `unset CDPATH; cd /tmp/a && rm -rf build`,
-		`f() { local d; d=$(mktemp -d); rm -rf "$d"; }; f`, `rm -rf "/tmp/a${ANY:+-$ANY}"`,
+		`f() { local d; d=$(mktemp -d); rm -rf "$d"; }; f`,
+		`d=/tmp/a; f() { export d; rm -rf "$d"/*; }; f`, `d=${1-/tmp/out}; rm -rf "$d"/*`,
+		`clean() { local d; d=/tmp/$1; rm -rf "$d"/*; }; if t; then clean a; clean b; fi`, `cd; rm -rf ${x:+build}`,
+		`x=tmp/a; unset x; : "${x:=tmp/b}"; rm -rf "/$x"`, `x=tmp/a; unset -f x; rm -rf "/$x"`, `rm -rf "/tmp/a${ANY:+-$ANY}"`,
 	} {
 		require.Empty(t, shell(t, line).Dangers, line)
 		require.False(t, doubts(t, line, touch.UnsetTree), line)

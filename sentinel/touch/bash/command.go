@@ -397,7 +397,7 @@ func (s *shell) runKeepingBuiltin(name string, args []field) bool {
 	case "unset", "let", "test", "[", "wait":
 		for _, a := range args {
 			s.readSubscript(a.text)
-			if name == "unset" {
+			if name == "unset" && !hasFlag(args, "f") {
 				n, _, _ := strings.Cut(a.text, "[")
 				s.doubtVariable(n)
 			}
@@ -547,11 +547,16 @@ func (s *shell) readIntoArray(args []field, in stream) {
 // Without a name it prints those that there are.
 func (s *shell) declareNames(cmd *syntax.DeclClause) stream {
 	byName, named := false, false
+	hides := s.inFunc && cmd.Variant.Value != "export" && cmd.Variant.Value != "readonly" // local x
 	for _, a := range cmd.Args {
 		named = named || a.Name != nil
 		if a.Name == nil && a.Value != nil {
 			byName = byName || strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "n") && cmd.Variant.Value != "export"
 			s.readQuotedSubscript(a.Value)
+			hides = hides && !strings.Contains(a.Value.Lit(), "g")
+		}
+		if a.Naked && a.Name != nil && hides {
+			s.doubtVariable(a.Name.Value)
 		}
 		s.assignVariable(a)
 		if byName && a.Name != nil && a.Value != nil {
@@ -571,9 +576,6 @@ func (s *shell) assignVariable(a *syntax.Assign) {
 		return
 	}
 	if a.Naked && a.Value == nil && a.Array == nil {
-		if s.inFunc { // local x
-			s.doubtVariable(a.Name.Value)
-		}
 		return
 	}
 	name := a.Name.Value

@@ -41,7 +41,7 @@ func (fv *fileView) removeTarget(f field, all bool) {
 	if len(fv.made.remapped) > 0 {
 		fv.addUnread(UnreadTarget)
 	}
-	if all && f.unsure {
+	if all && f.other != "" {
 		if k, _ := fv.findTree(f.other); k != path.NoTree {
 			fv.addDoubt(UnsetTree)
 		}

@@ -324,14 +324,20 @@ func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (out value, ok bo
 		if !v.isUnknown() && len(v) == 1 && v[0].text() != "" {
 			s.walkSubstitutions(p.Exp.Word) // a child may not have x
 			if v.isUnsure() {
-				w := s.expandUnsplit(p.Exp.Word, false)
-				v = markUnsure(v, w[0].text())
+				other := ""
+				if w := s.expandUnsplit(p.Exp.Word, false); len(w) > 0 {
+					other = w[0].text()
+				}
+				v = markUnsure(v, other)
+				if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
+					s.setVariable(p.Param.Value, v)
+				}
 			}
 			return v, true
 		}
 		w := s.expandUnsplit(p.Exp.Word, false)
 		if p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.AssignUnset {
-			if len(v) > 0 && !v.isUnknown() { // it is set, and empty
+			if len(v) > 0 && !v.isUnknown() && syntax.ValidName(p.Param.Value) { // it is set, and empty
 				w = markUnsure(w, "")
 			}
 		}

@@ -128,11 +128,14 @@ func splitFields(list frags) []field {
 			cur.add(p)
 			continue
 		}
+		other := p.bare
 		for i, word := range strings.FieldsFunc(p.s, isBlank) {
 			if i > 0 || isBlank(rune(p.s[0])) {
 				out = cur.end(out)
 			}
-			cur.add(frag{s: word, kind: litFrag, provenance: provenance{home: p.home && i == 0, fed: p.fed, unsure: p.unsure}, taint: p.taint})
+			from := provenance{home: p.home && i == 0, fed: p.fed, unsure: p.unsure}
+			cur.add(frag{s: word, kind: litFrag, bare: other, provenance: from, taint: p.taint})
+			other = ""
 		}
 		if p.s != "" && isBlank(rune(p.s[len(p.s)-1])) {
 			out = cur.end(out)

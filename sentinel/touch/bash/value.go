@@ -176,6 +176,22 @@ func markUnsure(v value, other string) value {
 	return out
 }
 
+// clearUnsure takes back what markUnsure says. The branch that unset a variable is most
+// often the one that sets it again.
+func clearUnsure(v value) value {
+	if !v.isUnsure() {
+		return v
+	}
+	out := make(value, len(v))
+	for i, f := range v {
+		out[i] = slices.Clone(f)
+		for j := range f {
+			out[i][j].unsure = false
+		}
+	}
+	return out
+}
+
 // isUnsure reports whether another text may stand in place of a value.
 func (v value) isUnsure() bool {
 	return slices.ContainsFunc(v, func(f frags) bool { return slices.ContainsFunc(f, func(p frag) bool { return p.unsure }) })
