@@ -163,8 +163,8 @@ func TestLaterAmountHolds(t *testing.T) {
 func TestUntoldAmountGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUnsyncedSpending(nil)
-		u.add(newSpending("1", 10))
-		u.add(newSpending("2", 20))
+		u.release(newSpending("1", 10), false, true)
+		u.release(newSpending("2", 20), false, true)
 		first, ok := u.takeOldest()
 		require.True(t, ok)
 		require.Equal(t, 2, u.count(), "one waits and one is being told")
@@ -172,7 +172,7 @@ func TestUntoldAmountGoesBack(t *testing.T) {
 		again, ok := u.takeOldest()
 		require.True(t, ok)
 		require.Equal(t, first, again, "the oldest stays the first")
-		u.add(newSpending("1", 15))
+		u.release(newSpending("1", 15), false, true)
 		u.endSending(first, limits.ErrAway)
 		kept, ok := u.withdraw("1")
 		require.True(t, ok)
@@ -203,7 +203,7 @@ func TestMalformedQuestionIsNotKept(t *testing.T) {
 	for _, asks := range []bool{true, false} {
 		l := newLimiter(t, srv.URL(), budget, asks, nil)
 		srv.Kill()
-		l.unsynced.add(newSpending(fmt.Sprint(asks), 100))
+		l.unsynced.release(newSpending(fmt.Sprint(asks), 100), false, true)
 		_, err := l.Hold(t.Context(), limits.Spending{ID: "m", User: "ann", Turn: "t"})
 		require.ErrorIs(t, err, limits.ErrProposal)
 		require.ErrorIs(t, l.Spend(t.Context(), limits.Spending{ID: "m", User: "ann", Turn: "t"}), limits.ErrProposal)
@@ -222,8 +222,8 @@ func TestEndOfAnOutageIsLogged(t *testing.T) {
 	u := newUnsyncedSpending(slog.New(slog.NewTextHandler(log, nil)))
 	u.max = 1
 	u.markUnsure("a")
-	u.add(newSpending("b", 1))
-	u.add(newSpending("c", 1)) // b is lost
+	u.release(newSpending("b", 1), false, true)
+	u.release(newSpending("c", 1), false, true) // b is lost
 	s, ok := u.withdraw("c")
 	require.True(t, u.clearUnsure("a"))
 	require.NotContains(t, log.String(), "knows again", "c is in hand")
@@ -234,8 +234,8 @@ func TestEndOfAnOutageIsLogged(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log.String(), "knows again"), "nothing has happened since")
 	u.markUnsure("d")
 	require.Equal(t, 2, strings.Count(log.String(), "BUDGETS DEGRADED"))
-	u.add(newSpending("e", 1))
-	u.add(newSpending("f", 1))
+	u.release(newSpending("e", 1), false, true)
+	u.release(newSpending("f", 1), false, true)
 	require.Equal(t, 2, strings.Count(log.String(), "lack the oldest"), "of this outage")
 }
 

@@ -30,8 +30,9 @@ var errPanicked = errors.New("the store of the limits panicked")
 // reserved room. Without unsyncedSpending the store would reserve that room as long as
 // amounts count, and questions would wait for it.
 //
-// Each question has one entry, its latest. An older amount never reaches the store after a
-// newer one: Hold and Spend withdraw the entry first.
+// Each question has one entry, its latest. Hold and Spend withdraw the entry first, so this
+// process sends no older amount after a newer one. A request that the network delivers late
+// can still arrive after it.
 type unsyncedSpending struct {
 	log *slog.Logger
 	max int
@@ -77,15 +78,8 @@ func (u *unsyncedSpending) clearUnsure(id string) bool {
 	return was
 }
 
-// add keeps s until the server can be told.
-func (u *unsyncedSpending) add(s limits.Spending) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.addLocked(s)
-}
-
-// addLocked is add for callers that hold the lock.
-func (u *unsyncedSpending) addLocked(s limits.Spending) {
+// keepSpending keeps s until the server can be told. The caller holds the lock.
+func (u *unsyncedSpending) keepSpending(s limits.Spending) {
 	u.outage = true
 	if e := u.byID[s.ID]; e != nil {
 		e.Value = s
@@ -130,7 +124,7 @@ func (u *unsyncedSpending) release(s limits.Spending, had, keep bool) {
 		u.inHand--
 	}
 	if keep {
-		u.addLocked(s)
+		u.keepSpending(s)
 	}
 	u.logIfSynced()
 }

@@ -175,7 +175,7 @@ func (v *view) classifyArg(a skills.Arg, s string) kind {
 		return noTarget
 	case a.Marks.Has(skills.Path):
 		return reference
-	case isAny(lastWord(v.splitArgName(a.Name)), queryNames): // what it looks for is not whom it reaches
+	case isAny(lastWord(v.splitArgName(a.Name)), queryNames): // a query names no receiver
 		return noTarget
 	case isEmail(s):
 		return recipient

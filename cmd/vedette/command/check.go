@@ -31,7 +31,7 @@ A line has
   granted_skills     what the agent holds: skills, or a domain such as email.*
   original_request   the user's words, which the call is compared with
   agent_mission      what the agent was told to do
-  user, agent_id     whom the agent works for, and its name
+  user, agent_id     the person whose agent this is, and the name of the agent
   history            what skills returned before: a list of skill_name, arguments,
                      result, and trust, which is untrusted where none is given
   id                 a text or a number, which the answer repeats
