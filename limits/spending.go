@@ -133,6 +133,13 @@ func (l *Limiter) Respend(ctx context.Context, s Spending) error {
 	return l.Spend(ctx, s)
 }
 
+// CheckSpending returns an error that wraps ErrProposal for a spending that no store can
+// count. It asks no store.
+func (l *Limiter) CheckSpending(s Spending) error {
+	_, _, _, _, err := l.budgetMeters(s)
+	return err
+}
+
 // budgetMeters returns the meters of the budgets that bound a question, with their
 // codes.
 func (l *Limiter) budgetMeters(s Spending) (own []Meter, ownCodes []string, user []Meter, userCodes []string, err error) {

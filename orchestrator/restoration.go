@@ -91,9 +91,7 @@ func (r *restoration) replayCall(p sentinel.Past, a dispatchArgs) error {
 		}
 		w.skills, w.answer = list, true
 	}
-	if t.desk.Tainted() {
-		k.desk.Taint()
-	}
+	k.desk.Hear(t.desk)
 	k.words = append(k.words, w)
 	return nil
 }

@@ -183,7 +183,7 @@ func (r *restorer) attemptPause(n int) time.Duration {
 // doing, and counts as several starts of the program. An end of the program may have
 // any cause, and every turn under way would pay for that end.
 //
-// For the same reason a start counts only once the turn is tried. From the fourth
+// For the same reason a start counts only once the turn is tried. From the fifth
 // start without progress on, the turn waits for a while after the start, longer each
 // time. So a program that something else ends every moment gives up no accepted
 // request. In a program that one request ends each time, the other requests work

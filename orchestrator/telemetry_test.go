@@ -256,7 +256,8 @@ func TestScrapeLimitsAway(t *testing.T) {
 	o.config = scraped + fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: m, timeout: 10s}}\n", srv.URL())
 	r := start(t, o, orch("go", "done"))
 	f, text := scrape(t, r)
-	f.want(t, text, "limits_store_away 0", "limits_store_failures_total 0", "limits_store_outages_total -1", "limits_store_unsynced_questions 0")
+	f.want(t, text, "limits_store_away 0", "limits_store_failures_total 0", "limits_store_outages_total -1",
+		"limits_store_unsynced_questions 0")
 	srv.Kill()
 	_, _ = r.Parts().Checkpoint.Desk(freeGrant(t, "note.echo")).Invoke(t.Context(), "note.echo", []byte(`{"X":"1"}`))
 	f, text = scrape(t, r)

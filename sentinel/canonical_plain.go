@@ -28,10 +28,16 @@ const maxPlainDigits = 15
 
 // plainWriter reads raw from at on and writes the form to out.
 type plainWriter struct {
-	raw []byte
-	at  int
-	out []byte
+	raw   []byte
+	at    int
+	out   []byte
+	keys  int // of all objects so far
+	moved int // bytes that sorting has moved
 }
+
+// maxMoved is how many times the text's length sorting may move. A hostile text is left to
+// the library beyond that.
+const maxMoved = 4
 
 // member is one key of an object with its place in the form.
 type member struct {
@@ -164,6 +170,9 @@ func (w *plainWriter) writeObject(depth int) bool {
 			return false
 		}
 		m.end = len(w.out)
+		if w.keys++; w.keys > MaxKeys {
+			return false
+		}
 		sorted = sorted && (len(members) == 0 || members[len(members)-1].key < m.key)
 		members = append(members, m)
 		w.skipBlanks()
@@ -181,6 +190,9 @@ func (w *plainWriter) writeObject(depth int) bool {
 // reports whether no key is there twice.
 func (w *plainWriter) sortMembers(first int, members []member) bool {
 	slices.SortFunc(members, func(a, b member) int { return cmp.Compare(a.key, b.key) })
+	if w.moved += len(w.out) - first; w.moved > maxMoved*len(w.raw) {
+		return false
+	}
 	old := slices.Clone(w.out[first:])
 	w.out = w.out[:first]
 	for i, m := range members {

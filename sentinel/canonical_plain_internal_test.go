@@ -12,7 +12,8 @@ import (
 // Plain text is written as the library writes it.
 func TestPlainForm(t *testing.T) {
 	for _, raw := range []string{
-		`{}`, ` { } `, `{"a":"x"}`, "{\n\t\"path\" : \"notes/today.md\" ,\r\n \"n\": 12\n}\n", `{"b":1,"a":2}`, `{"b":{"d":[3,{"z":1,"y":2}],"c":[]},"a":null}`,
+		`{}`, ` { } `, `{"a":"x"}`, "{\n\t\"path\" : \"notes/today.md\" ,\r\n \"n\": 12\n}\n", `{"b":1,"a":2}`,
+		`{"b":{"d":[3,{"z":1,"y":2}],"c":[]},"a":null}`,
 		`{"a":"é😀","b":"\u2028"}`, "{\"a\":\"\u2028\u007f\"}", `{"a":[true,false,null,0,-1,999999999999999]}`, `{"ab":1,"a":2,"":3}`,
 		`{"i":1,"h":1,"g":1,"f":1,"e":1,"d":1,"c":1,"b":1,"a":1}`,
 	} {
@@ -36,9 +37,12 @@ func TestPlainFormLeaves(t *testing.T) {
 		`{"a":-0}`, `{"a":01}`, `{"a":-}`, `{"a":1.0}`, `{"a":1e2}`, `{"a":1E2}`, `{"a":+1}`, `{"a":1000000000000000}`, `{"a":9007199254740993}`,
 		`{"a":tru}`, `{"a":True}`, `{"a":nul`, `{"a":NaN}`, `{"a":[1,]}`, `{"a":[,]}`, `{"a":[1}`, `{"a":[1 2]}`, "{\"a\":\u00a01}", "\ufeff{}",
 		`{"a":1-2}`, deep,
+		// sorted 21 times
+		`{"b":` + strings.Repeat(`{"b":`, 20) + `"` + strings.Repeat("x", 4096) + `"` + strings.Repeat(`,"a":1}`, 20) + `,"a":1}`,
+		`{` + strings.Repeat(`"k":0,`, MaxKeys) + `"k":0}`,
 	} {
 		_, ok := plainForm([]byte(raw))
-		require.False(t, ok, raw)
+		require.False(t, ok, raw[:min(len(raw), 80)])
 	}
 }
 
@@ -65,7 +69,8 @@ func FuzzPlainForm(f *testing.F) {
 
 // Texts that are made of JSON's own pieces agree, in whatever order these stand.
 func TestPlainFormOfPieces(t *testing.T) {
-	pieces := []string{`{`, `}`, `[`, `]`, `,`, `:`, `"a"`, `"b"`, `"A"`, `"é"`, `"\n"`, ` `, "\t", `0`, `-`, `1`, `12`, `.`, `e`, `true`, `null`, `"`, `\`}
+	pieces := []string{`{`, `}`, `[`, `]`, `,`, `:`, `"a"`, `"b"`, `"A"`, `"é"`, `"\n"`, ` `, "\t", `0`, `-`, `1`, `12`, `.`, `e`, `true`,
+		`null`, `"`, `\`}
 	rapid.Check(t, func(t *rapid.T) {
 		requirePlainFormAgrees(t, strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 14).Draw(t, "pieces"), ""))
 	})

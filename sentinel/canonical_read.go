@@ -13,8 +13,8 @@ import (
 var errNotCanonical = errors.New("not canonical JSON")
 
 // readCanonical returns the Go values of an object in RFC 8785 form, as
-// json.Decoder with UseNumber returns them. It is for what jsontext has just
-// written and nothing else: there are no blanks, few escapes, and the nesting
+// json.Decoder with UseNumber returns them. It is for what plainForm or jsontext has
+// just written and nothing else: there are no blanks, few escapes, and the nesting
 // is bounded. Texts without an escape are parts of s and not copies, so that a
 // large argument is read without being moved.
 func readCanonical(s string) (map[string]any, error) {

@@ -20,7 +20,7 @@ func newRefusal(d Decision) *skills.Refusal {
 	switch {
 	case d.Code == CodePaused:
 		r.Kind = skills.KindPaused
-	case d.BlockedBy == GateApproval && d.Code == "approval.expired":
+	case d.BlockedBy == GateApproval && d.Code == CodeApprovalExpired:
 		r.Kind = skills.KindAskExpired
 	case d.BlockedBy == GateApproval && d.Code == CodePendingFull:
 		r.Kind = skills.KindBudget

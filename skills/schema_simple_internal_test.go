@@ -23,23 +23,23 @@ func decodeArgs(t require.TestingT, raw string) map[string]any {
 func TestSimpleSchemaIsRead(t *testing.T) {
 	for parameters, simple := range map[string]bool{
 		`{"type":"object"}`: true,
-		`{"type":"object","properties":{"a":{"type":["string","null"],"x-target":true,"description":"d","default":null}},"required":["a"]}`: true,
-		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}}}}`:                                                  true,
-		`{"type":"object","properties":{"a":{"type":"string","enum":["x","y"]}},"additionalProperties":true}`:                               true,
-		`{"type":"object","properties":{"a":{"type":"string","format":"email"}}}`:                                                           false,
-		`{"type":"object","properties":{"a":{"type":"string","maxLength":3}}}`:                                                              false,
-		`{"type":"object","properties":{"a":{"type":"integer","minimum":3}}}`:                                                               false,
-		`{"type":"object","properties":{"a":{"type":"integer","enum":[1,2]}}}`:                                                              false,
-		`{"type":"object","properties":{"a":{"const":"x"}}}`:                                                                                false,
-		`{"type":"object","properties":{"a":{"type":"string","const":"x"}}}`:                                                                false,
-		`{"type":"object","properties":{"a":{}}}`:                                                                                           false,
-		`{"type":"object","properties":{"a":true}}`:                                                                                         false,
-		`{"type":"object","properties":{"a":{"type":"string"}},"not":{"required":["a"]}}`:                                                   false,
-		`{"type":"object","properties":{"a":{"type":"string"}},"anyOf":[{"required":["a"]}]}`:                                               false,
-		`{"type":"object","properties":{"a":{"type":"string"}},"minProperties":1}`:                                                          false,
-		`{"type":"object","patternProperties":{"^a":{"type":"string"}}}`:                                                                    false,
-		`{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"}}`:                                   false,
-		`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"string"}}}`:                                         false,
+		`{"type":"object","properties":{"a":{"type":["string","null"],"x-target":true,"description":"d"}},"required":["a"]}`: true,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}}}}`:                                   true,
+		`{"type":"object","properties":{"a":{"type":"string","enum":["x","y"]}},"additionalProperties":true}`:                true,
+		`{"type":"object","properties":{"a":{"type":"string","format":"email"}}}`:                                            false,
+		`{"type":"object","properties":{"a":{"type":"string","maxLength":3}}}`:                                               false,
+		`{"type":"object","properties":{"a":{"type":"integer","minimum":3}}}`:                                                false,
+		`{"type":"object","properties":{"a":{"type":"integer","enum":[1,2]}}}`:                                               false,
+		`{"type":"object","properties":{"a":{"const":"x"}}}`:                                                                 false,
+		`{"type":"object","properties":{"a":{"type":"string","const":"x"}}}`:                                                 false,
+		`{"type":"object","properties":{"a":{}}}`:                                                                            false,
+		`{"type":"object","properties":{"a":true}}`:                                                                          false,
+		`{"type":"object","properties":{"a":{"type":"string"}},"not":{"required":["a"]}}`:                                    false,
+		`{"type":"object","properties":{"a":{"type":"string"}},"anyOf":[{"required":["a"]}]}`:                                false,
+		`{"type":"object","properties":{"a":{"type":"string"}},"minProperties":1}`:                                           false,
+		`{"type":"object","patternProperties":{"^a":{"type":"string"}}}`:                                                     false,
+		`{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":{"type":"string"}}`:                    false,
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"string"}}}`:                          false,
 	} {
 		s, _, err := compileSchema(json.RawMessage(parameters))
 		require.NoError(t, err, parameters)
@@ -54,7 +54,8 @@ func TestSimpleSchemaNeverPassesMistakes(t *testing.T) {
 		"o":{"type":"object","required":["k"],"properties":{"k":{"type":"string"}}}}}`)
 	require.NotNil(t, s.schema.simple)
 	for _, raw := range []string{
-		`{}`, `{"i":1}`, `{"s":1}`, `{"s":null}`, `{"s":["a"]}`, `{"s":"a","i":1.5}`, `{"s":"a","i":"1"}`, `{"s":"a","n":"1"}`, `{"s":"a","w":"z"}`,
+		`{}`, `{"i":1}`, `{"s":1}`, `{"s":null}`, `{"s":["a"]}`, `{"s":"a","i":1.5}`, `{"s":"a","i":"1"}`, `{"s":"a","n":"1"}`,
+		`{"s":"a","w":"z"}`,
 		`{"s":"a","w":""}`, `{"s":"a","l":[true,1]}`, `{"s":"a","l":true}`, `{"s":"a","z":false}`, `{"s":"a","o":{}}`, `{"s":"a","o":{"k":1}}`,
 		`{"s":"a","o":{"k":"a","m":1}}`, `{"s":"a","m":1}`, `{"s":"a","o":[]}`, `{"s":"a","o":null}`,
 	} {
@@ -100,7 +101,8 @@ func drawSchema(t *rapid.T, depth int) map[string]any {
 			props[k] = drawSchema(t, depth+1)
 		}
 		m["properties"] = props
-		m["required"] = rapid.SliceOfNDistinct(rapid.SampledFrom([]any{"a", "b"}), 0, 1, func(v any) string { return fmt.Sprint(v) }).Draw(t, "required")
+		m["required"] = rapid.SliceOfNDistinct(rapid.SampledFrom([]any{"a", "b"}), 0, 1, func(v any) string { return fmt.Sprint(v) }).Draw(t,
+			"required")
 		if rapid.IntRange(0, 3).Draw(t, "open") == 0 {
 			m["additionalProperties"] = rapid.Bool().Draw(t, "additional")
 		}

@@ -43,7 +43,9 @@ func NewRoster(cfg RosterConfig) (*Roster, error) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.Models)) {
 		hc := r.http
 		if cfg.Transport != nil {
-			hc = &http.Client{Transport: cfg.Transport(name)}
+			if rt := cfg.Transport(name); rt != nil {
+				hc = &http.Client{Transport: rt}
+			}
 		}
 		errs = append(errs, r.addModel(name, cfg.Models[name], hc))
 	}

@@ -38,7 +38,7 @@ func TestARequestArrivesBeforeItEnds(t *testing.T) {
 	})
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	res, err := c.RoundTrip(ask(over, t, url)) //nolint:bodyclose // there is no answer
+	res, err := c.RoundTrip(ask(over, t, url))
 	require.ErrorIs(t, err, context.Canceled)
 	require.Nil(t, res)
 	require.Len(t, read, 1)
@@ -76,7 +76,7 @@ func TestACarrierChangesNothingElse(t *testing.T) {
 	require.Equal(t, "whole", string(got))
 	require.NoError(t, res.Body.Close())
 
-	res, err = c.RoundTrip(ask(t.Context(), t, "http://127.0.0.1:1")) //nolint:bodyclose // there is no answer
+	res, err = c.RoundTrip(ask(t.Context(), t, "http://127.0.0.1:1"))
 	require.Error(t, err)
 	require.Nil(t, res)
 	require.Empty(t, c.waiting)

@@ -145,33 +145,36 @@ func (l *Limiter) Hold(ctx context.Context, s limits.Spending) (limits.Verdict, 
 	if l.own == nil {
 		return l.shared.Hold(ctx, s)
 	}
-	before, ok := l.unsynced.withdraw(s.ID) // an amount of this question's last attempt
-	if !ok {
+	if err := l.shared.CheckSpending(s); err != nil {
+		return limits.Verdict{}, err
+	}
+	before, had := l.unsynced.withdraw(s.ID) // an amount of this question's last attempt
+	if !had {
 		before = newNothing(s)
 	}
+	keep := had // also where a store panics
+	defer func() { l.unsynced.release(before, had, keep) }()
 	v, err := l.holdShared(ctx, s)
 	if err == nil {
-		if ok && !v.OK {
-			l.unsynced.add(before)
-		}
+		keep = had && !v.OK
 		return v, nil
 	}
 	if !l.askModels || !errors.Is(err, limits.ErrAway) {
-		l.keepUnsynced(err, before) // it may hold room for what isn't asked
+		keep = had || canBeTold(err) // the store may hold room for what isn't asked
 		return limits.Verdict{}, err
 	}
 	l.unsynced.markUnsure(s.ID)
 	v, err = l.own.Hold(ctx, s)
-	if err != nil || !v.OK {
+	if keep = err != nil || !v.OK; keep {
 		l.unsynced.clearUnsure(s.ID)
-		l.unsynced.add(before)
+		keep = had || canBeTold(err)
 	}
 	return v, err
 }
 
-// holdShared asks the server for room, once the server knows what it missed.
+// holdShared asks the server for room, after telling it some of what it missed.
 func (l *Limiter) holdShared(ctx context.Context, s limits.Spending) (limits.Verdict, error) {
-	if err := l.unsynced.syncSome(ctx, l.shared, syncStep); err != nil {
+	if err := l.unsynced.syncSome(ctx, l.shared); err != nil {
 		return limits.Verdict{}, err
 	}
 	return l.shared.Hold(ctx, s)
@@ -183,13 +186,18 @@ func (l *Limiter) Spend(ctx context.Context, s limits.Spending) error {
 	if l.own == nil {
 		return l.shared.Spend(ctx, s)
 	}
-	l.unsynced.withdraw(s.ID)
+	if err := l.shared.CheckSpending(s); err != nil {
+		return err
+	}
+	_, had := l.unsynced.withdraw(s.ID)
+	keep := true // also where a store panics
+	defer func() { l.unsynced.release(s, had, keep) }()
 	tell := l.shared.Spend
 	if l.unsynced.clearUnsure(s.ID) { // a server that held nothing for it would count nothing
 		tell = l.shared.Respend
 	}
 	err := tell(ctx, s)
-	l.keepUnsynced(err, s)
+	keep = err != nil && canBeTold(err)
 	if errors.Is(err, limits.ErrAway) { // its store has said so
 		err = nil
 	}
@@ -214,13 +222,9 @@ func (l *Limiter) Recount(ctx context.Context, s limits.Spending) error {
 	return l.shared.Respend(ctx, s)
 }
 
-// keepUnsynced keeps what the server can be told later. A malformed spending could never
-// be told, so it is not kept.
-func (l *Limiter) keepUnsynced(err error, s limits.Spending) {
-	if err != nil && !errors.Is(err, limits.ErrProposal) && !errors.Is(err, limits.ErrRequest) {
-		l.unsynced.add(s)
-	}
-}
+// canBeTold reports whether what the store answered with err can be told later. A request
+// that no store can take could never be told.
+func canBeTold(err error) bool { return !errors.Is(err, limits.ErrRequest) }
 
 // newNothing is what a question came to that was not asked.
 func newNothing(s limits.Spending) limits.Spending {

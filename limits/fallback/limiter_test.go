@@ -126,7 +126,7 @@ func TestUnsyncedSpendingIsTold(t *testing.T) {
 	require.Contains(t, log.String(), "BUDGETS DEGRADED")
 	require.Equal(t, 1, strings.Count(log.String(), "budgets will lack the oldest"))
 	srv.Restart()
-	require.Eventually(t, func() bool { return l.unsynced.syncSome(t.Context(), l.shared, syncStep) == nil }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return l.unsynced.syncSome(t.Context(), l.shared) == nil }, 20*time.Second, time.Millisecond)
 	require.Contains(t, log.String(), "knows again")
 	require.Equal(t, 200, usedOf(t, srv, budget), "the oldest is lost")
 }
@@ -153,7 +153,7 @@ func TestLaterAmountHolds(t *testing.T) {
 		return err == nil
 	}, 20*time.Second, time.Millisecond)
 	require.NoError(t, l.Spend(t.Context(), newSpending("b", 30)))
-	require.NoError(t, l.unsynced.syncSome(t.Context(), l.shared, syncStep))
+	require.NoError(t, l.unsynced.syncSome(t.Context(), l.shared))
 	require.Zero(t, l.Unsynced())
 	require.Equal(t, 50, usedOf(t, srv, budget))
 }
@@ -163,34 +163,80 @@ func TestLaterAmountHolds(t *testing.T) {
 func TestUntoldAmountGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUnsyncedSpending(nil)
-		u.add(newSpending("1", 10))
-		u.add(newSpending("2", 20))
+		u.release(newSpending("1", 10), false, true)
+		u.release(newSpending("2", 20), false, true)
 		first, ok := u.takeOldest()
 		require.True(t, ok)
 		require.Equal(t, 2, u.count(), "one waits and one is being told")
-		u.endSending(first, false)
+		u.endSending(first, limits.ErrAway)
 		again, ok := u.takeOldest()
 		require.True(t, ok)
 		require.Equal(t, first, again, "the oldest stays the first")
-		u.add(newSpending("1", 15))
-		u.endSending(first, false)
+		u.release(newSpending("1", 15), false, true)
+		u.endSending(first, limits.ErrAway)
 		kept, ok := u.withdraw("1")
 		require.True(t, ok)
 		require.EqualValues(t, 15, kept.Tokens)
+		require.Equal(t, 2, u.count(), "one is in hand")
+		u.release(kept, ok, false)
 
 		second, ok := u.takeOldest()
 		require.True(t, ok)
 		withdrawn := make(chan bool, 1)
 		go func() {
-			_, ok := u.withdraw("2")
+			s, ok := u.withdraw("2")
+			u.release(s, ok, false)
 			withdrawn <- ok
 		}()
 		synctest.Wait()
 		require.Empty(t, withdrawn, "the store is being told of it")
-		u.endSending(second, false)
+		u.endSending(second, limits.ErrAway)
 		require.True(t, <-withdrawn)
 		require.Zero(t, u.count())
 	})
+}
+
+// A question that no store can count never waits for the store, and what waits is told.
+func TestMalformedQuestionIsNotKept(t *testing.T) {
+	srv := redistest.Start(t)
+	budget := limits.Config{Budgets: limits.Budgets{Turn: limits.Budget{Tokens: 1000}}}
+	for _, asks := range []bool{true, false} {
+		l := newLimiter(t, srv.URL(), budget, asks, nil)
+		srv.Kill()
+		l.unsynced.release(newSpending(fmt.Sprint(asks), 100), false, true)
+		_, err := l.Hold(t.Context(), limits.Spending{ID: "m", User: "ann", Turn: "t"})
+		require.ErrorIs(t, err, limits.ErrProposal)
+		require.ErrorIs(t, l.Spend(t.Context(), limits.Spending{ID: "m", User: "ann", Turn: "t"}), limits.ErrProposal)
+		require.Equal(t, 1, l.Unsynced())
+		srv.Restart()
+		require.Eventually(t, func() bool { return l.unsynced.syncSome(t.Context(), l.shared) == nil }, 20*time.Second, time.Millisecond)
+		require.Zero(t, l.Unsynced())
+	}
+	require.Equal(t, 200, usedOf(t, srv, budget))
+}
+
+// The end of an outage is logged once whatever ends it, and the next outage begins with no
+// loss.
+func TestEndOfAnOutageIsLogged(t *testing.T) {
+	log := &bytes.Buffer{}
+	u := newUnsyncedSpending(slog.New(slog.NewTextHandler(log, nil)))
+	u.max = 1
+	u.markUnsure("a")
+	u.release(newSpending("b", 1), false, true)
+	u.release(newSpending("c", 1), false, true) // b is lost
+	s, ok := u.withdraw("c")
+	require.True(t, u.clearUnsure("a"))
+	require.NotContains(t, log.String(), "knows again", "c is in hand")
+	u.release(s, ok, false)
+	require.Equal(t, 1, strings.Count(log.String(), "knows again"))
+	require.Contains(t, log.String(), "not_remembered=1")
+	u.release(limits.Spending{}, false, false)
+	require.Equal(t, 1, strings.Count(log.String(), "knows again"), "nothing has happened since")
+	u.markUnsure("d")
+	require.Equal(t, 2, strings.Count(log.String(), "BUDGETS DEGRADED"))
+	u.release(newSpending("e", 1), false, true)
+	u.release(newSpending("f", 1), false, true)
+	require.Equal(t, 2, strings.Count(log.String(), "lack the oldest"), "of this outage")
 }
 
 // usedOf returns what the server has counted for the turn of newSpending.

@@ -3,6 +3,7 @@ package fallback
 import (
 	"container/list"
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -20,14 +21,18 @@ const (
 	syncTime = time.Second
 )
 
+// errPanicked stands for the error of a store that panicked.
+var errPanicked = errors.New("the store of the limits panicked")
+
 // unsyncedSpending keeps spending that the limits store must hear of once the store is
 // back. It holds what questions came to that were asked or answered during the outage. It
 // holds zero for a question that came to nothing and for which the store may have
 // reserved room. Without unsyncedSpending the store would reserve that room as long as
 // amounts count, and questions would wait for it.
 //
-// Each question has one entry, its latest. An older amount never reaches the store after a
-// newer one: Hold and Spend withdraw the entry first.
+// Each question has one entry, its latest. Hold and Spend withdraw the entry first, so this
+// process sends no older amount after a newer one. A request that the network delivers late
+// can still arrive after it.
 type unsyncedSpending struct {
 	log *slog.Logger
 	max int
@@ -37,7 +42,10 @@ type unsyncedSpending struct {
 	byID    map[string]*list.Element
 	queue   list.List                // of limits.Spending, the oldest first
 	sending map[string]chan struct{} // ids that the server is being told now; closed when that has ended
+	inHand  int                      // withdrawn, and not yet told, kept or dropped
 	lost    int                      // there were too many
+	outage  bool                     // something waits or has waited since the server knew everything
+	logged  bool                     // BUDGETS DEGRADED, of this outage
 }
 
 func newUnsyncedSpending(log *slog.Logger) *unsyncedSpending {
@@ -53,7 +61,9 @@ func newUnsyncedSpending(log *slog.Logger) *unsyncedSpending {
 func (u *unsyncedSpending) markUnsure(id string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if len(u.doubt) == 0 && u.queue.Len() == 0 {
+	u.outage = true
+	if !u.logged {
+		u.logged = true
 		u.log.Warn("BUDGETS DEGRADED: models are asked while the server that counts for all is away, and this process counts alone")
 	}
 	u.doubt[id] = true
@@ -68,10 +78,9 @@ func (u *unsyncedSpending) clearUnsure(id string) bool {
 	return was
 }
 
-// add keeps s until the server can be told.
-func (u *unsyncedSpending) add(s limits.Spending) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
+// keepSpending keeps s until the server can be told. The caller holds the lock.
+func (u *unsyncedSpending) keepSpending(s limits.Spending) {
+	u.outage = true
 	if e := u.byID[s.ID]; e != nil {
 		e.Value = s
 		return
@@ -87,8 +96,9 @@ func (u *unsyncedSpending) add(s limits.Spending) {
 }
 
 // withdraw takes out what is kept of a question that is asked or paid again, and reports
-// whether anything was. It waits while the store is being told of that question, so that
-// the older amount arrives first. The store's own timeout bounds the wait.
+// whether anything was. The caller ends with release. withdraw waits while the store is
+// being told of that question, so that the older amount arrives first. The timeouts of the
+// store's calls bound the wait.
 func (u *unsyncedSpending) withdraw(id string) (kept limits.Spending, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -97,17 +107,46 @@ func (u *unsyncedSpending) withdraw(id string) (kept limits.Spending, ok bool) {
 		<-done
 		u.mu.Lock()
 	}
-	if e := u.byID[id]; e != nil {
-		return u.removeElement(e), true
+	e := u.byID[id]
+	if e == nil {
+		return limits.Spending{}, false
 	}
-	return limits.Spending{}, false
+	u.inHand++
+	return u.removeElement(e), true
+}
+
+// release ends what withdraw began. had is what withdraw reported; keep keeps s until the
+// store can be told.
+func (u *unsyncedSpending) release(s limits.Spending, had, keep bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if had {
+		u.inHand--
+	}
+	if keep {
+		u.keepSpending(s)
+	}
+	u.logIfSynced()
 }
 
 // count returns how many questions the store has not been told of, or is being told of.
 func (u *unsyncedSpending) count() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.queue.Len() + len(u.sending)
+	return u.countLocked()
+}
+
+// countLocked is count for callers that hold the lock.
+func (u *unsyncedSpending) countLocked() int { return u.queue.Len() + len(u.sending) + u.inHand }
+
+// logIfSynced logs the end of an outage: the store knows everything, and of each question
+// under way it knows what it holds. The caller holds the lock.
+func (u *unsyncedSpending) logIfSynced() {
+	if !u.outage || u.countLocked() > 0 || len(u.doubt) > 0 {
+		return
+	}
+	u.log.Warn("the server of the limits knows again what questions to models came to", "not_remembered", u.lost)
+	u.outage, u.logged, u.lost = false, false, 0
 }
 
 // removeElement takes a spending out of the queue. The caller holds the lock.
@@ -131,27 +170,29 @@ func (u *unsyncedSpending) takeOldest() (limits.Spending, bool) {
 	return limits.Spending{}, false
 }
 
-// endSending ends what takeOldest began. A spending that the store was not told goes back
-// to the front of the queue, unless a later amount of the same question is there.
-func (u *unsyncedSpending) endSending(s limits.Spending, told bool) {
+// endSending ends what takeOldest began. A spending that the store was not told goes back,
+// unless a later amount of the same question is there. It goes to the front where the store
+// is away, and to the back where the store refuses it, so that the others are told.
+func (u *unsyncedSpending) endSending(s limits.Spending, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	close(u.sending[s.ID])
 	delete(u.sending, s.ID)
 	switch {
-	case !told && u.byID[s.ID] == nil:
+	case err == nil || u.byID[s.ID] != nil:
+	case errors.Is(err, limits.ErrAway):
 		u.byID[s.ID] = u.queue.PushFront(s)
-	case told && u.queue.Len()+len(u.sending) == 0:
-		u.log.Warn("the server of the limits knows again what questions to models came to", "not_remembered", u.lost)
-		u.lost = 0
+	default:
+		u.byID[s.ID] = u.queue.PushBack(s)
 	}
+	u.logIfSynced()
 }
 
-// syncSome tells the server up to n spendings that it doesn't know. The first that
+// syncSome tells the server up to syncStep spendings that it doesn't know. The first that
 // can't be told ends the sync: the server is still away then.
-func (u *unsyncedSpending) syncSome(ctx context.Context, shared *limits.Limiter, n int) error {
+func (u *unsyncedSpending) syncSome(ctx context.Context, shared *limits.Limiter) error {
 	ctx = context.WithoutCancel(ctx) // it is others' business as well
-	for range n {
+	for range syncStep {
 		if more, err := u.sendOldest(ctx, shared); !more || err != nil {
 			return err
 		}
@@ -166,10 +207,9 @@ func (u *unsyncedSpending) sendOldest(ctx context.Context, shared *limits.Limite
 	if !ok {
 		return false, nil
 	}
-	told := false
-	defer func() { u.endSending(s, told) }()
+	err = errPanicked
+	defer func() { u.endSending(s, err) }()
 	err = shared.Respend(ctx, s)
-	told = err == nil
 	return true, err
 }
 

@@ -36,7 +36,8 @@ type gateOptions struct {
 	partial   bool
 }
 
-// newGates builds the six inner gates in their order. Limits and approval are not among them. Every mistake is reported.
+// newGates builds the six inner gates in their order, without limits and approval. It
+// reports every mistake.
 func newGates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateOptions) ([]sentinel.Gate, error) {
 	sc, err1 := scope.New(scope.Options{Registry: reg, Now: o.now})
 	perm, err2 := permission.New(permission.Options{

@@ -10,13 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/vedette-dev/vedette/internal/testclock"
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
@@ -27,24 +27,6 @@ var (
 	epoch   = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 )
 
-// clock is a time that tests move by hand.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 func openStore(t *testing.T, path string) *store.Store {
 	t.Helper()
 	st, err := store.Open(context.Background(), store.Options{Path: path})
@@ -53,9 +35,9 @@ func openStore(t *testing.T, path string) *store.Store {
 	return st
 }
 
-func open(t *testing.T) (*store.Store, *Journal, *clock) {
+func open(t *testing.T) (*store.Store, *Journal, *testclock.Clock) {
 	t.Helper()
-	c := &clock{now: epoch}
+	c := testclock.New(epoch)
 	st := openStore(t, filepath.Join(t.TempDir(), "journal.db"))
 	j, err := Open(t.Context(), st, SingleKey(testKey), Options{Now: c.Now})
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ const (
 )
 
 // seedSignal is one row of the judge's table: what it is called, what it adds in
-// hundredths, and the function that looks for it. look sees the Call alone,
+// hundredths, and the function that looks for it. find sees the Call alone,
 // keeps nothing and changes nothing.
 type seedSignal struct {
 	name   string

@@ -42,7 +42,7 @@ type view struct {
 // eachArg calls fn for every argument, as skills.Skill.Walk does. Most calls have so few
 // that they needn't be walked again.
 func (v *view) eachArg(fn func(skills.Arg)) {
-	if v.seen > len(v.first) {
+	if v.seen == 0 || v.seen > len(v.first) {
 		v.s.Walk(v.c.Parsed(), fn)
 		return
 	}
@@ -65,7 +65,7 @@ func (v *view) splitArgName(name string) []string {
 	if v.lastWords == nil || v.lastName != name {
 		v.lastName, v.lastWords = name, splitName(name)
 	}
-	return v.lastWords
+	return slices.Clip(v.lastWords)
 }
 
 func (v *view) takeArg(a skills.Arg) {
@@ -175,7 +175,7 @@ func (v *view) classifyArg(a skills.Arg, s string) kind {
 		return noTarget
 	case a.Marks.Has(skills.Path):
 		return reference
-	case isAny(lastWord(v.splitArgName(a.Name)), queryNames): // what it looks for is not whom it reaches
+	case isAny(lastWord(v.splitArgName(a.Name)), queryNames): // a query names no receiver
 		return noTarget
 	case isEmail(s):
 		return recipient

@@ -233,6 +233,7 @@ func TestBounds(t *testing.T) {
 			return b.String() + strings.Repeat("(a=1)\n", 4000)
 		}(),
 		"reparsed": strings.Repeat("eval ", 60) + "ls",
+		"unset":    "x=" + strings.Repeat("''", 20_000) + "; unset" + strings.Repeat(" x", 20_000),
 	} {
 		got := shell(t, line)
 		if name == "doubling" || name == "many loops" {

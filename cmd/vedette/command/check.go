@@ -32,7 +32,7 @@ A line has
   original_request   the user's words, which the call is compared with
   earlier_requests   what the user said in turns before, the oldest first
   agent_mission      what the agent was told to do
-  user, agent_id     whom the agent works for, and its name
+  user, agent_id     the person whose agent this is, and the name of the agent
   history            what skills returned before: a list of skill_name, arguments,
                      result, trust, which is untrusted where none is given, and
                      turn: 0 is this one, -1 the one before

@@ -397,6 +397,10 @@ func (s *shell) runKeepingBuiltin(name string, args []field) bool {
 	case "unset", "let", "test", "[", "wait":
 		for _, a := range args {
 			s.readSubscript(a.text)
+			if name == "unset" && !hasFlag(args, "f") {
+				n, _, _ := strings.Cut(a.text, "[")
+				s.doubtVariable(n)
+			}
 		}
 	case "fc", "history":
 		if len(args) > 1 && args[0].text == "-s" {
@@ -543,11 +547,16 @@ func (s *shell) readIntoArray(args []field, in stream) {
 // Without a name it prints those that there are.
 func (s *shell) declareNames(cmd *syntax.DeclClause) stream {
 	byName, named := false, false
+	hides := s.inFunc && cmd.Variant.Value != "export" && cmd.Variant.Value != "readonly" // local x
 	for _, a := range cmd.Args {
 		named = named || a.Name != nil
 		if a.Name == nil && a.Value != nil {
 			byName = byName || strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "n") && cmd.Variant.Value != "export"
 			s.readQuotedSubscript(a.Value)
+			hides = hides && !strings.Contains(a.Value.Lit(), "g")
+		}
+		if a.Naked && a.Name != nil && hides {
+			s.doubtVariable(a.Name.Value)
 		}
 		s.assignVariable(a)
 		if byName && a.Name != nil && a.Value != nil {

@@ -41,6 +41,11 @@ func (fv *fileView) removeTarget(f field, all bool) {
 	if len(fv.made.remapped) > 0 {
 		fv.addUnread(UnreadTarget)
 	}
+	if all && f.other != "" {
+		if k, _ := fv.findTree(f.other); k != path.NoTree {
+			fv.addDoubt(UnsetTree)
+		}
+	}
 	if all && slices.ContainsFunc(fv.resolvePath(f.text), func(p string) bool { return backups[strings.TrimSuffix(p, "/*")] }) {
 		fv.addDoubt(BackupLoss)
 	}

@@ -54,9 +54,24 @@ func setKey[K comparable, V any](m *map[K]V, name K, v V) {
 // setVariable gives a variable its value; where that may not happen, one more.
 func (e *environment) setVariable(name string, v value) {
 	if old := e.def.vars[name]; e.unsure > 0 && len(old) <= maxAlts {
-		v = append(v[:len(v):len(v)], old...)
+		v = append(v[:len(v):len(v)], clearUnsure(old)...)
 	}
 	e.ownNames().vars[name] = v
+}
+
+// doubtVariable remembers that a variable may not be set any more. Its value stands beside
+// that: whether the shell really unsets it is not always sure.
+func (e *environment) doubtVariable(name string) {
+	v, ok := e.def.vars[name]
+	if !ok {
+		return
+	}
+	for _, f := range v {
+		if !e.budget.TakeBytes(f.size() + 64*len(f)) {
+			return
+		}
+	}
+	setKey(&e.ownNames().vars, name, markUnsure(v, ""))
 }
 
 // lookUpVariable returns what a variable may hold.

@@ -314,17 +314,33 @@ func elementsOfArray(p *syntax.ParamExp, v value) value {
 
 // expandAlternative evaluates ${x:-w}, ${x:=w}, ${x:+w}, ${x:?w} and the same without a colon.
 // ok is false for other operators. The reader doesn't know whether an empty x is set: the word
-// counts then. It is one value: two would be two words, and move those behind it.
+// counts then, as one that may not stand there. It is one value: two would be two words, and
+// move those behind it.
 func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (out value, ok bool) {
 	switch p.Exp.Op {
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
-		return s.expandUnsplit(p.Exp.Word, false), true
+		return markUnsure(s.expandUnsplit(p.Exp.Word, false), ""), true
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if !v.isUnknown() && len(v) == 1 && v[0].text() != "" {
 			s.walkSubstitutions(p.Exp.Word) // a child may not have x
+			if v.isUnsure() {
+				other := ""
+				if w := s.expandUnsplit(p.Exp.Word, false); len(w) > 0 {
+					other = w[0].text()
+				}
+				v = markUnsure(v, other)
+				if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
+					s.setVariable(p.Param.Value, v)
+				}
+			}
 			return v, true
 		}
 		w := s.expandUnsplit(p.Exp.Word, false)
+		if p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.AssignUnset {
+			if len(v) > 0 && !v.isUnknown() && syntax.ValidName(p.Param.Value) { // it is set, and empty
+				w = markUnsure(w, "")
+			}
+		}
 		if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
 			s.setVariable(p.Param.Value, w)
 		}

@@ -9,6 +9,7 @@ import (
 type field struct {
 	text    string // unknown parts as stand-ins
 	bare    string // unknown parts as empty: what unset variables give
+	other   string // of an unsure one: bare with what may stand in place of its unsure parts
 	unknown bool   // some part is
 	blank   bool   // all of it is unknown
 	glob    bool   // has a pattern that the shell expands
@@ -22,6 +23,9 @@ type provenance struct {
 	tree bool // stands for everything below it
 	home bool // starts with the home folder, by its variable
 	fed  bool // comes from a pipe, a loop or a search
+	// unsure says that another text may stand there: a variable was unset, or an empty one
+	// counts as set.
+	unsure bool
 }
 
 func literalField(text string) field { return field{text: text, bare: text} }
@@ -39,7 +43,11 @@ func (f field) toFrags() frags {
 	if f.unknown {
 		kind = unknownFrag
 	}
-	return frags{{s: f.text, bare: f.bare, kind: kind, proc: f.proc, provenance: f.provenance, taint: f.taint}}
+	bare := f.bare
+	if f.unsure && !f.unknown {
+		bare = f.other
+	}
+	return frags{{s: f.text, bare: bare, kind: kind, proc: f.proc, provenance: f.provenance, taint: f.taint}}
 }
 
 // withText is a piece of a field, or what is made of it.
@@ -120,11 +128,14 @@ func splitFields(list frags) []field {
 			cur.add(p)
 			continue
 		}
+		other := p.bare
 		for i, word := range strings.FieldsFunc(p.s, isBlank) {
 			if i > 0 || isBlank(rune(p.s[0])) {
 				out = cur.end(out)
 			}
-			cur.add(frag{s: word, kind: litFrag, provenance: provenance{home: p.home && i == 0, fed: p.fed}, taint: p.taint})
+			from := provenance{home: p.home && i == 0, fed: p.fed, unsure: p.unsure}
+			cur.add(frag{s: word, kind: litFrag, bare: other, provenance: from, taint: p.taint})
+			other = ""
 		}
 		if p.s != "" && isBlank(rune(p.s[len(p.s)-1])) {
 			out = cur.end(out)
@@ -137,15 +148,16 @@ func isBlank(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }
 
 // builder makes one field of its pieces.
 type builder struct {
-	text, bare strings.Builder
-	f          field
-	any, known bool
+	text, bare, other strings.Builder
+	f                 field
+	any, known        bool
 }
 
 func (b *builder) add(p frag) {
 	b.f.home = b.f.home || p.home && !b.any
 	b.f.mix(p.taint)
 	b.f.fed, b.f.tree = b.f.fed || p.fed, b.f.tree || p.tree
+	b.addOther(p)
 	b.any = true
 	b.text.WriteString(p.s)
 	if p.proc != nil {
@@ -162,9 +174,24 @@ func (b *builder) add(p frag) {
 	b.f.glob = b.f.glob || p.kind == litFrag && strings.ContainsAny(p.s, "*?[")
 }
 
+// addOther keeps what the field is where another text stands in place of its unsure parts.
+func (b *builder) addOther(p frag) {
+	if p.unsure && !b.f.unsure {
+		b.f.unsure = true
+		b.other.WriteString(b.bare.String())
+	}
+	switch {
+	case !b.f.unsure:
+	case p.unsure || p.kind == unknownFrag:
+		b.other.WriteString(p.bare)
+	default:
+		b.other.WriteString(p.s)
+	}
+}
+
 func (b *builder) end(out []field) []field {
 	if b.any {
-		b.f.text, b.f.bare = b.text.String(), b.bare.String()
+		b.f.text, b.f.bare, b.f.other = b.text.String(), b.bare.String(), b.other.String()
 		b.f.blank = b.f.unknown && !b.known
 		out = append(out, b.f)
 	}

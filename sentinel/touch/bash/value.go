@@ -20,7 +20,7 @@ type frag struct {
 	s    string
 	kind fragKind
 	provenance
-	bare string  // of an unknown one: what is known of it
+	bare string  // of an unknown one: what is known of it; of an unsure one: what may stand there
 	proc *stream // what <( … ) prints
 	taint
 }
@@ -160,6 +160,41 @@ func markNeverEmpty(v value) value {
 		}
 	}
 	return out
+}
+
+// markUnsure marks a value in whose place another text may stand.
+func markUnsure(v value, other string) value {
+	out := make(value, len(v))
+	for i, f := range v {
+		out[i] = slices.Clone(f)
+		for j := range f {
+			if p := &out[i][j]; p.kind != unknownFrag {
+				p.unsure, p.bare, other = true, other, ""
+			}
+		}
+	}
+	return out
+}
+
+// clearUnsure takes back what markUnsure says. The branch that unset a variable is most
+// often the one that sets it again.
+func clearUnsure(v value) value {
+	if !v.isUnsure() {
+		return v
+	}
+	out := make(value, len(v))
+	for i, f := range v {
+		out[i] = slices.Clone(f)
+		for j := range f {
+			out[i][j].unsure = false
+		}
+	}
+	return out
+}
+
+// isUnsure reports whether another text may stand in place of a value.
+func (v value) isUnsure() bool {
+	return slices.ContainsFunc(v, func(f frags) bool { return slices.ContainsFunc(f, func(p frag) bool { return p.unsure }) })
 }
 
 // fieldOfFrags is a value as one field.
