@@ -237,6 +237,6 @@ func (p Parser) readStep(v jsontext.Value, at string) (sentinel.Step, *Error) {
 	if cerr != nil {
 		return s, &Error{CodeValue, at + ".arguments: " + cerr.Error()}
 	}
-	s.Args, s.Effect = call.Args(), call.Effect()
+	s.Args, s.Effect, s.Sensitive = call.Args(), call.Effect(), call.Sensitive()
 	return s, nil
 }
