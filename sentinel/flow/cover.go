@@ -132,7 +132,7 @@ func (f *finder) searchToken(s *Source, b *body, t token, c *cover, figures map[
 		now, at = size, numberAt+1
 	}
 	whole := now == size && size >= gram || now >= enough && now*4 >= size*3 || t.weight == secret && now >= enough
-	united := !whole && fresh >= gram && before*5 < size*4 && isMost(before+fresh, size)
+	united := !whole && fresh >= gram && before >= gram && before*5 < size*4 && isMost(before+fresh, size)
 	if !whole && !united || f.isKnown(plain, t) {
 		return
 	}
