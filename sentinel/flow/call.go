@@ -26,13 +26,13 @@ func Of(c sentinel.Call) Report {
 	return Find(inputOf(c, list))
 }
 
-// Carries reports whether the arguments of a call carry something that a skill returned whose
-// name fits. The call may stay inside.
-func Carries(c sentinel.Call, fits func(skill string) bool) bool {
+// Carries reports whether the arguments of a call carry something that came back in a step
+// that fits. The call may stay inside.
+func Carries(c sentinel.Call, fits func(sentinel.Step) bool) bool {
 	if c.Skill() == nil || !c.Trace().LearntSomething() {
 		return false
 	}
-	list := sourcesOf(c, func(s sentinel.Step) bool { return fits(s.Skill) })
+	list := sourcesOf(c, fits)
 	if !slices.ContainsFunc(list, func(s Source) bool { return s.Private }) {
 		return false
 	}
@@ -41,7 +41,7 @@ func Carries(c sentinel.Call, fits func(skill string) bool) bool {
 		in.Now.Texts[i].Target, in.Now.Texts[i].Refers = false, false
 	}
 	r := Find(in)
-	return r.Unread || slices.ContainsFunc(r.Found, func(f Found) bool { return fits(f.Skill) })
+	return r.Unread || slices.ContainsFunc(r.Found, func(f Found) bool { return list[f.Step-1].Private })
 }
 
 // leaves reports whether a call leaves the process: it reaches others, or names a host.

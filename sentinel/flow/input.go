@@ -97,6 +97,31 @@ const (
 	maxFound   = 16
 )
 
+// Describe says what was found, a line each: arguments and skills by name, and no value.
+func (r Report) Describe() []string {
+	var out []string
+	for _, f := range r.Found {
+		arg := f.Arg
+		if arg == "" {
+			arg = "an undeclared argument"
+		}
+		line := arg + " carries " + kindWords[f.Kind] + " that " + f.Skill + " returned"
+		if f.Disguised {
+			line += ", disguised"
+		}
+		if f.United {
+			line += ", together with earlier calls"
+		}
+		out = addOnce(out, line)
+	}
+	if r.Unread {
+		out = append(out, "private results are too long to be compared to the end")
+	}
+	return out
+}
+
+var kindWords = map[Kind]string{Secret: "a secret", Value: "a value", Figures: "figures", Words: "words"}
+
 func (s Sent) sharesDestination(other Sent) bool {
 	return slices.ContainsFunc(s.To, func(to string) bool { return slices.Contains(other.To, to) })
 }

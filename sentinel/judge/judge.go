@@ -107,6 +107,7 @@ func (g *Gate) Check(_ context.Context, c sentinel.Call) (sentinel.Verdict, erro
 	v.Gate = sentinel.GateJudge
 	v.Score, v.HasScore = clampScore(s.total), true
 	v.Evidence = s.evidence
+	v.Detail = describeFlows(c, s.evidence)
 	v.Doubt = g.weighDoubt(s, v)
 	v.Meta = map[string]string{"judge_kind": Kind}
 	return v, nil
@@ -248,6 +249,7 @@ func (g *Gate) findEvidence(v *view) []sentinel.Evidence {
 			out = append(out, sentinel.Evidence{Signal: s.name, Amount: n, Args: f.args})
 		}
 	}
+	mergeFlow(out)
 	for i := range out {
 		out[i].Doubt = isDoubt(out[i], v.c.Tainted(), delegates)
 	}

@@ -46,6 +46,7 @@ func findWiderRights(v *view) finding {
 			see(a, []string{"public"})
 		}
 	})
+	v.findMoreThanLook(&f)
 	return f
 }
 
