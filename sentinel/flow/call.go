@@ -90,8 +90,12 @@ func valuesOf(texts []Text) []string {
 	return out
 }
 
-// refersNames are of arguments that name a thing instead of holding it.
-var refersNames = wordSet("id ids uid uuid key ref reference number account from folder file files path attachment attachments document documents")
+// proseNames are of arguments that hold what somebody says, whatever its length.
+var proseNames = wordSet(`body text message messages content comment comments note notes subject title description query q search question
+	reason summary payload data reference memo`)
+
+// maxReference is how long in bytes a text is at most that names something.
+const maxReference = 64
 
 // filesNames are of those that name a file or a document, in whatever domain.
 var filesNames = wordSet("id ids uid uuid file files path attachment attachments document documents folder")
@@ -129,7 +133,7 @@ func textsOf(c sentinel.Call) []Text {
 		names := nameParts(a.Name)
 		t.Target = t.Target || reached[t.Value] || a.Marks.Has(skills.Path) || short && a.Marks.Has(skills.Target) && !a.Marks.Has(skills.URL) &&
 			c.Skill().Annotated() || short && hasAny(names, filesNames)
-		t.Refers = !a.Marks.Has(skills.Content) && (short && hasAny(names, refersNames) || a.Marks.Has(skills.Target) && c.Skill().Annotated())
+		t.Refers = a.Marks&(skills.Content|skills.URL) == 0 && len(t.Value) <= maxReference && !strings.Contains(t.Value, "://") && !hasAny(names, proseNames)
 		out = append(out, t)
 	})
 	if len(keys) > 0 {

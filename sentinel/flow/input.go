@@ -28,7 +28,8 @@ type Text struct {
 	Value string
 	// Target says that it only says whom the call is for: secrets count in it alone.
 	Target bool
-	// Refers says that it may name a thing of the skill's own domain.
+	// Refers says that it may name a thing of the skill's own domain, and isn't what somebody
+	// says.
 	Refers bool
 }
 

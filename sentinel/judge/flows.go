@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -38,6 +39,7 @@ func findSensitiveFlow(v *view) finding {
 		switch {
 		case found.Disguised:
 			f.extra = min(f.extra, flowDisguised)
+		case v.request != nil && !v.request.known && v.p.changes && (found.Kind == flow.Words || found.Kind == flow.Figures):
 		case v.request == nil || !v.p.changes || !v.speaksOf(found):
 			f.extra = min(f.extra, flowUnasked)
 		}
@@ -64,18 +66,25 @@ func (v *view) speaksOf(found flow.Found) bool {
 // secretNames are words for secrets that name other things too.
 var secretNames = wordSet("pin code codes token key keys passcode pwd login logins credential credentials wifi wlan secret zugangsdaten")
 
-// mergeFlow takes a secret in the content and the flow of it for one sign: together they cost
-// what the greater costs.
+// mergeFlow takes for one sign what is one: a secret in the content and the flow of it; how the
+// request has to do with the call, and what follows from that. Together they cost what the
+// greater costs. A relation that is no doubt stays what it is.
 func mergeFlow(out []sentinel.Evidence) {
-	content := 0
+	content, follows := 0, 0
 	for _, e := range out {
-		if e.Signal == SignalSecretInContent {
+		switch e.Signal {
+		case SignalSecretInContent:
 			content = e.Amount
+		case SignalPrivateOutward, SignalTrustedStore:
+			follows = min(follows, e.Amount)
 		}
 	}
 	for i := range out {
-		if out[i].Signal == SignalSensitiveFlow {
+		switch {
+		case out[i].Signal == SignalSensitiveFlow:
 			out[i].Amount = min(0, out[i].Amount-content)
+		case follows < 0 && out[i].Doubt && i == 0:
+			out[i].Amount = min(0, out[i].Amount-follows)
 		}
 	}
 }
@@ -88,18 +97,28 @@ func findPrivateOutward(v *view) finding {
 		return finding{}
 	}
 	r := v.flows()
-	if !r.Leaves || len(r.Private) == 0 {
+	if !r.Leaves || !slices.ContainsFunc(r.Private, v.goesElsewhere) {
 		return finding{}
 	}
 	if !v.p.changes {
 		return v.findOpaque()
 	}
-	if len(v.contents) == 0 {
+	if !slices.ContainsFunc(v.contents, isProse) || findUnreadable(v).found {
 		return finding{}
 	}
 	_, other := findRelation(v)
 	return finding{found: other || v.request.delegates || !v.request.known}
 }
+
+// goesElsewhere reports whether the call could tell others what a skill returned: it is of
+// another domain, or it sends.
+func (v *view) goesElsewhere(skill string) bool {
+	from, _, _ := strings.Cut(skill, ".")
+	to, _, _ := strings.Cut(v.c.Name(), ".")
+	return from != to || v.p.needs&(sends|posts|shares|invites) != 0
+}
+
+func isProse(val value) bool { return strings.Count(strings.TrimSpace(val.raw), " ") >= maxTargetWords }
 
 // minOpaque is the least length of a word that no reader can read.
 const minOpaque = 20
@@ -137,7 +156,8 @@ func (v *view) isWrittenAnywhere(w string) bool {
 }
 
 // findTrustedStore looks for strangers' text in a call that writes it where it will be read
-// as trusted. The request must speak of the call, and not hand it over to what was read.
+// as trusted. The request must speak of the call; text that speaks to a model is never stored
+// unasked.
 func findTrustedStore(v *view) finding {
 	e := v.s.Effect()
 	if v.request == nil || !v.c.Tainted() || e != skills.Create && e != skills.Modify || !v.p.changes ||
@@ -145,9 +165,8 @@ func findTrustedStore(v *view) finding {
 		return finding{}
 	}
 	_, other := findRelation(v)
-	speaks := !other && !v.request.delegates && v.request.known
 	return finding{found: flow.Carries(v.c, func(s sentinel.Step) bool {
-		return s.Trust != skills.Trusted && (!speaks || hasOrders(s))
+		return s.Trust != skills.Trusted && (other || hasOrders(s))
 	})}
 }
 
