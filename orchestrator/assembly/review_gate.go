@@ -3,6 +3,7 @@ package assembly
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/config"
@@ -42,7 +43,7 @@ func newReviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (senti
 		Timeout: cfg.Sentinel.Timeout, Breaker: review.Breaker{Failures: b.Failures, Window: b.Window, OpenFor: b.OpenFor},
 		Concurrency: cfg.Sentinel.Concurrency, Retries: cfg.Sentinel.Retries, Terms: listTerms(cfg), Escalate: second,
 		CacheTTL: o.cacheTTL, Apart: o.apart, CacheSize: cfg.Sentinel.CacheSize, Purse: o.purse, RulesFor: cfg.Sentinel.Budget.RulesFor,
-		Doubts: review.DoubtsMode(cfg.Sentinel.Doubts), Unproved: o.apart,
+		Doubts: review.DoubtsMode(cfg.Sentinel.Doubts), Unproved: o.apart, Flows: o.flows,
 		Observer: o.observer, Log: o.log, Now: o.now,
 	}, cfg.Sentinel))
 }
@@ -119,6 +120,14 @@ func newModes(m config.Modes) review.Modes {
 		out.Skill[skill] = review.Mode(mode)
 	}
 	return out
+}
+
+// hasSensitive reports whether any skill is marked sensitive.
+func hasSensitive(reg *skills.Registry) bool {
+	return slices.ContainsFunc(reg.Names(), func(name string) bool {
+		s, known := reg.Get(name)
+		return known && s.Sensitive()
+	})
 }
 
 // isReviewOn reports whether any call is to be reviewed.
