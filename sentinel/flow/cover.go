@@ -32,13 +32,10 @@ func (f *finder) searchBody(s *Source, b *body, own map[int]bool) {
 		return
 	}
 	c := f.coverBody(s, b, own)
-	if c == nil {
-		return
-	}
 	figures := map[string]int{}
 	for _, t := range slices.Concat(b.tokens, b.groups) {
 		if t.weight == weak || t.weight == telling || t.weight == secret {
-			f.searchToken(s, b, t, c, figures)
+			f.searchToken(s, b, t, c, own, figures)
 		}
 	}
 	if len(figures) >= minFigures {
@@ -46,7 +43,7 @@ func (f *finder) searchBody(s *Source, b *body, own map[int]bool) {
 			f.addAt(s, Figures, at, false)
 		}
 	}
-	if s.Private {
+	if s.Private && c != nil {
 		f.searchUnited(s, b, c)
 	}
 }
@@ -105,9 +102,9 @@ func (f *finder) isCounted(s *Source, b *body, m match, own map[int]bool) bool {
 }
 
 // searchToken reports a word of a body that goes out.
-func (f *finder) searchToken(s *Source, b *body, t token, c *cover, figures map[string]int) {
+func (f *finder) searchToken(s *Source, b *body, t token, c *cover, own map[int]bool, figures map[string]int) {
 	now, before, fresh, at := 0, 0, 0, 0
-	for i := t.from; i < t.to; i++ {
+	for i := t.from; c != nil && i < t.to; i++ {
 		if c.now[i] > 0 {
 			now, at = now+1, int(c.now[i])
 			if !c.before[i] {
@@ -120,16 +117,15 @@ func (f *finder) searchToken(s *Source, b *body, t token, c *cover, figures map[
 	}
 	size := int(t.to - t.from)
 	plain := string(b.text[t.from:t.to])
-	numberAt, isNumber := f.out.numbers[t.number]
-	if !isNumber && t.weight == telling {
-		numberAt, isNumber = f.out.words[plain]
-	}
-	isNumber = isNumber && t.number != "" && f.counts(s, f.out.pieces[numberAt].text, false)
 	if t.number != "" && size < minGrouped && t.weight != secret { // a short number is compared as a number
-		if !isNumber {
+		piece, there := f.out.numberAt(t.number)
+		if !there && t.weight == telling {
+			piece, there = f.out.wordAt(plain)
+		}
+		if !there || own[f.out.pieces[piece].text] || !f.counts(s, f.out.pieces[piece].text, false) {
 			return
 		}
-		now, at = size, numberAt+1
+		now, at = size, piece+1
 	}
 	whole := now == size && size >= gram || now >= enough && now*4 >= size*3 || t.weight == secret && now >= enough
 	united := !whole && fresh >= gram && before >= gram && before*5 < size*4 && isMost(before+fresh, size)

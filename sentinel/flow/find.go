@@ -144,8 +144,7 @@ func (f *finder) counts(s *Source, text int, isSecret bool) bool {
 	if isSecret {
 		return true
 	}
-	domain, _, _ := strings.Cut(s.Skill, ".")
-	return !t.Target && !(t.Refers && domain == f.in.Now.Domain)
+	return !t.Target && !(t.Refers && domainOf(s.Skill) == f.in.Now.Domain)
 }
 
 func (f *finder) add(found Found) {
@@ -172,7 +171,7 @@ func (f *finder) searchShort(s *Source, list []string) {
 		if f.asked.has(short, "") {
 			continue
 		}
-		at, there := f.out.words[short]
+		at, there := f.out.wordAt(short)
 		if there && (len(short) >= gram && !isYear(short) || f.isNamed(short, at)) {
 			f.addAt(s, Secret, at, false)
 		}

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/vedette-dev/vedette/internal/scrub"
@@ -24,8 +25,18 @@ type outgoing struct {
 	prev   []int32
 	limit  int
 	cut    bool
-	// Of this call alone: the words and numbers with the piece that has them.
+	// Of this call alone: what its pieces were made of, and the words and numbers with the
+	// piece that has them. Those are read where they are needed.
+	saying         []saying
 	words, numbers map[string]int
+}
+
+// saying is the folded text that a piece was made of.
+type saying struct {
+	fold         string
+	piece        int
+	turned, back bool // in ROT13, backwards
+	disguised    bool
 }
 
 // gram is how many bytes are looked up at a time: the least piece of a secret that counts.
@@ -37,7 +48,7 @@ const (
 )
 
 func newOutgoing(in Input) *outgoing {
-	o := &outgoing{limit: maxOut, words: map[string]int{}, numbers: map[string]int{}}
+	o := &outgoing{limit: maxOut}
 	for i, t := range in.Now.Texts {
 		o.addText(t.Value, i)
 	}
@@ -77,10 +88,6 @@ func (o *outgoing) addReadings(value string, text int, disguised bool, deep int,
 		}
 		seen[fold] = true
 		o.addPlain(fold, text, disguised)
-		o.addPlain(reverseText(fold), text, true)
-		turned := rotate(fold)
-		o.addPlain(turned, text, true)
-		o.addPlain(reverseText(turned), text, true)
 		for _, w := range unspell(fold) {
 			o.addSpelled(w, text)
 		}
@@ -92,25 +99,58 @@ func (o *outgoing) addReadings(value string, text int, disguised bool, deep int,
 	}
 }
 
-// addPlain adds one folded text with its words.
+// addPlain adds one folded text: as it is, in ROT13, and both backwards.
 func (o *outgoing) addPlain(fold string, text int, disguised bool) {
-	if o.limit-len(o.buf) < len(fold) {
+	if o.limit-len(o.buf) < 4*(len(fold)+1) {
 		o.cut = true
 		return
 	}
 	from := len(o.buf)
 	o.buf = appendPlain(o.buf, fold)
-	o.pieces = append(o.pieces, piece{int32(from), int32(len(o.buf)), text, disguised})
-	o.buf = append(o.buf, 0)
-	if text < 0 {
-		return
-	}
-	at := len(o.pieces) - 1
-	eachWord(fold, func(w string) {
-		if !disguised || len(w) >= gram {
-			o.addWord(w, at, disguised)
+	plain := o.buf[from:]
+	o.closePiece(from, text, saying{fold: fold, disguised: disguised})
+	o.buf = append(o.buf, plain...)
+	reverseRunes(o.buf[len(o.buf)-len(plain):])
+	o.closePiece(len(o.buf)-len(plain), text, saying{fold: fold, disguised: true, back: true})
+	for _, back := range []bool{false, true} {
+		at := len(o.buf)
+		o.buf = append(o.buf, plain...)
+		turned := o.buf[at:]
+		for i, c := range turned {
+			if c >= 'a' && c <= 'z' {
+				turned[i] = 'a' + (c-'a'+13)%26
+			}
 		}
-	})
+		if back {
+			reverseRunes(turned)
+		}
+		o.closePiece(at, text, saying{fold: fold, disguised: true, turned: true, back: back})
+	}
+}
+
+// closePiece ends the piece that begins at a place of the buffer.
+func (o *outgoing) closePiece(from, text int, s saying) {
+	o.pieces = append(o.pieces, piece{int32(from), int32(len(o.buf)), text, s.disguised})
+	o.buf = append(o.buf, 0)
+	if text >= 0 {
+		s.piece = len(o.pieces) - 1
+		o.saying = append(o.saying, s)
+	}
+}
+
+// reverseRunes turns a text round, its bytes first and then those of each character back.
+func reverseRunes(b []byte) {
+	slices.Reverse(b)
+	for i := 0; i < len(b); i++ {
+		j := i
+		for j < len(b) && b[j] >= 0x80 && b[j] < 0xc0 { // the tail of a character
+			j++
+		}
+		if j > i && j < len(b) {
+			slices.Reverse(b[i : j+1])
+			i = j
+		}
+	}
 }
 
 // addSpelled adds what single letters come to. They stand in the text itself too; words of
@@ -118,25 +158,67 @@ func (o *outgoing) addPlain(fold string, text int, disguised bool) {
 func (o *outgoing) addSpelled(w string, text int) {
 	if len(w) >= gram {
 		o.addPlain(w, text, true)
-		o.addPlain(reverseText(w), text, true)
 	} else if text >= 0 && len(o.pieces) > 0 {
-		o.addWord(w, len(o.pieces)-1, true)
+		o.saying = append(o.saying, saying{fold: w, piece: len(o.pieces) - 1, disguised: true})
 	}
 }
 
-func (o *outgoing) addWord(w string, at int, disguised bool) {
-	keep := func(to map[string]int, s string) {
-		if _, there := to[s]; !there && s != "" {
-			to[s] = at
+// wordAt returns the piece of this call that has a word.
+func (o *outgoing) wordAt(w string) (piece int, there bool) {
+	if o.words == nil {
+		o.words = map[string]int{}
+		for _, s := range o.saying {
+			o.readWords(s)
 		}
 	}
-	keep(o.words, string(appendPlain(nil, w)))
-	for part := range strings.FieldsFuncSeq(w, func(r rune) bool { return !isPlain(r) }) {
-		keep(o.words, part)
+	piece, there = o.words[w]
+	return piece, there
+}
+
+// readWords takes the words of a saying. Of one that is turned short words say nothing.
+func (o *outgoing) readWords(s saying) {
+	keep := func(w string) {
+		if _, there := o.words[w]; !there && w != "" && (len(w) >= gram || !s.turned && !s.back) {
+			o.words[w] = s.piece
+		}
 	}
-	if digits, ok := normalizeNumber(w); ok && !disguised {
-		keep(o.numbers, digits)
+	fold := s.fold
+	if s.turned {
+		fold = rotate(fold)
 	}
+	if s.back {
+		fold = reverseText(fold)
+	}
+	eachWord(fold, func(w string) {
+		plain := string(appendPlain(nil, w))
+		if keep(plain); len(plain) == len(w) {
+			return
+		}
+		for part := range strings.FieldsFuncSeq(w, func(r rune) bool { return !isPlain(r) }) {
+			keep(part)
+		}
+	})
+}
+
+// numberAt returns the piece of this call that has a number, however it is written.
+func (o *outgoing) numberAt(digits string) (piece int, there bool) {
+	if o.numbers == nil {
+		o.numbers = map[string]int{}
+		for _, s := range o.saying {
+			if s.disguised {
+				continue
+			}
+			eachWord(s.fold, func(w string) {
+				if d, ok := normalizeNumber(w); ok {
+					if _, there := o.numbers[d]; !there {
+						o.numbers[d] = s.piece
+					}
+				}
+			})
+		}
+	}
+	piece, there = o.numbers[digits]
+	return piece, there
 }
 
 // index lists where each gram stands, the last place first.

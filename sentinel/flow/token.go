@@ -130,6 +130,20 @@ func beginsPlain(s string) bool {
 
 // appendPlain appends the letters and digits of a text, in small letters.
 func appendPlain(b []byte, s string) []byte {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf:
+			return appendAnyPlain(b, s[i:])
+		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9':
+			b = append(b, c)
+		case c >= 'A' && c <= 'Z':
+			b = append(b, c+'a'-'A')
+		}
+	}
+	return b
+}
+
+func appendAnyPlain(b []byte, s string) []byte {
 	for _, r := range s {
 		if isPlain(r) {
 			b = utf8.AppendRune(b, unicode.ToLower(r))

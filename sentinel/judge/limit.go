@@ -103,9 +103,14 @@ func (p phrases) beginIn(words []string) bool {
 	return false
 }
 
+// placeWords say where or whose, and not what is counted.
+var placeWords = wordSet(`into onto from with without within toward towards over under upon back away aside out off per each every
+	auf aufs aus vom von zum zur nach ins beim sur dans chez par vers depuis sobre hacia desde sul sulla sulle nel nella verso dalla naar
+	voor van uit bij then now today tomorrow monthly weekly please altogether total overall once`)
+
 // isSmallWord reports whether a word is none that things are called.
 func isSmallWord(w string) bool {
-	if functionWords[w] || smallWords[w] || len(w) < 3 {
+	if functionWords[w] || smallWords[w] || placeWords[w] || len(w) < 3 {
 		return true
 	}
 	for i := range languages {
