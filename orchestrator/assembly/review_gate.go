@@ -3,7 +3,6 @@ package assembly
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/config"
@@ -122,12 +121,15 @@ func newModes(m config.Modes) review.Modes {
 	return out
 }
 
-// hasSensitive reports whether any skill is marked sensitive.
-func hasSensitive(reg *skills.Registry) bool {
-	return slices.ContainsFunc(reg.Names(), func(name string) bool {
-		s, known := reg.Get(name)
-		return known && s.Sensitive()
-	})
+// countSensitive returns how many skills are marked sensitive.
+func countSensitive(reg *skills.Registry) int {
+	n := 0
+	for _, name := range reg.Names() {
+		if s, known := reg.Get(name); known && s.Sensitive() {
+			n++
+		}
+	}
+	return n
 }
 
 // isReviewOn reports whether any call is to be reviewed.

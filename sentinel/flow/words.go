@@ -8,7 +8,8 @@ var commonWords = wordSet(`the and for with from that this have has had not are 
 	please thanks thank dear kind best regards sincerely hello hi hey good morning afternoon evening let know question questions feel free
 	contact reply answer email mail message attached find below above about into onto over under after before again more most other than
 	then there here just only also very much many one two three four five six seven eight nine ten first second last next new old see
-	der die das und den dem des ein eine einer eines einem einen ist sind war mit von für fur auf aus bei nach vor zum zur ich sie wir ihr
+	der die das und den dem des ein eine einer eines einem einen
+	 ist sind war mit von für fur auf aus bei nach vor zum zur ich sie wir ihr
 	ihre ihren ihnen unser unsere mein meine nicht auch oder wenn dass bitte danke vielen dank gruß gruss grüße grusse gruße freundlichen
 	freundliche liebe lieber sehr geehrte geehrter hallo guten tag herr frau noch nur schon wird werden haben hat kann können konnen
 	le la les un une des du de et ou est sont avec pour dans sur par pas que qui vous nous votre vos notre nos bonjour merci cordialement

@@ -16,8 +16,8 @@ const (
 	flowDisguised = -30 // it is encoded, backwards or spelled: no honest call does that
 )
 
-// flows returns what the call carries out of the process.
-func (v *view) flows() flow.Report {
+// reportFlows returns what the call carries out of the process.
+func reportFlows(v *view) flow.Report {
 	if v.carried == nil {
 		r := flow.Of(v.c)
 		v.carried = &r
@@ -30,7 +30,7 @@ func (v *view) flows() flow.Report {
 // them, and most where they are disguised.
 func findSensitiveFlow(v *view) finding {
 	var f finding
-	r := v.flows()
+	r := reportFlows(v)
 	if r.Unread {
 		f.found, f.extra = true, flowUnasked
 	}
@@ -40,16 +40,16 @@ func findSensitiveFlow(v *view) finding {
 		case found.Disguised:
 			f.extra = min(f.extra, flowDisguised)
 		case v.request != nil && !v.request.known && v.p.changes && (found.Kind == flow.Words || found.Kind == flow.Figures):
-		case v.request == nil || !v.p.changes || !v.speaksOf(found):
+		case v.request == nil || !v.p.changes || !speaksOfFlow(v, found):
 			f.extra = min(f.extra, flowUnasked)
 		}
 	}
 	return f
 }
 
-// speaksOf reports whether the request speaks of what a call carries: of a secret by a word
+// speaksOfFlow reports whether the request speaks of what a call carries: of a secret by a word
 // for such, of other data by a word for the skill that returned it.
-func (v *view) speaksOf(found flow.Found) bool {
+func speaksOfFlow(v *view, found flow.Found) bool {
 	r := v.request
 	if found.Kind == flow.Secret {
 		return secretPhrases.find(r.fold, func(int, int) bool { return true }) || r.mentionsAny(secretNames, nil)
@@ -96,12 +96,12 @@ func findPrivateOutward(v *view) finding {
 	if v.request == nil || !v.c.Tainted() {
 		return finding{}
 	}
-	r := v.flows()
-	if !r.Leaves || !slices.ContainsFunc(r.Private, v.goesElsewhere) {
+	r := reportFlows(v)
+	if !r.Leaves || !slices.ContainsFunc(r.Private, func(s string) bool { return goesElsewhere(v, s) }) {
 		return finding{}
 	}
 	if !v.p.changes {
-		return v.findOpaque()
+		return findOpaque(v)
 	}
 	if !slices.ContainsFunc(v.contents, isProse) || findUnreadable(v).found {
 		return finding{}
@@ -112,7 +112,7 @@ func findPrivateOutward(v *view) finding {
 
 // goesElsewhere reports whether the call could tell others what a skill returned: it is of
 // another domain, or it sends.
-func (v *view) goesElsewhere(skill string) bool {
+func goesElsewhere(v *view, skill string) bool {
 	from, _, _ := strings.Cut(skill, ".")
 	to, _, _ := strings.Cut(v.c.Name(), ".")
 	return from != to || v.p.needs&(sends|posts|shares|invites) != 0
@@ -125,7 +125,7 @@ const minOpaque = 20
 
 // findOpaque looks for words with letters and digits mixed that neither the request nor a
 // result has.
-func (v *view) findOpaque() finding {
+func findOpaque(v *view) finding {
 	var f finding
 	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
 		s, ok := a.Text()
@@ -133,7 +133,7 @@ func (v *view) findOpaque() finding {
 			return
 		}
 		for w := range strings.FieldsFuncSeq(foldText(s), func(r rune) bool { return !isWordRune(r) && r != '+' && r != '_' }) {
-			if len(w) >= minOpaque && hasDigit(w) && strings.ContainsFunc(w, unicode.IsLetter) && !v.isWrittenAnywhere(w) {
+			if len(w) >= minOpaque && hasDigit(w) && strings.ContainsFunc(w, unicode.IsLetter) && !isWrittenAnywhere(v, w) {
 				f.add(v.declaredName(a))
 			}
 		}
@@ -141,7 +141,7 @@ func (v *view) findOpaque() finding {
 	return f
 }
 
-func (v *view) isWrittenAnywhere(w string) bool {
+func isWrittenAnywhere(v *view, w string) bool {
 	if strings.Contains(v.request.fold, w) {
 		return true
 	}

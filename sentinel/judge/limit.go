@@ -210,13 +210,13 @@ func findOverLimit(v *view) finding {
 	if v.request == nil || len(v.request.limits) == 0 || !v.p.changes {
 		return f
 	}
-	if most, ok := v.request.mostOf(func(l limit) bool { return l.noun == "" }); ok {
+	if most, ok := statedMost(v.request, func(l limit) bool { return l.noun == "" }); ok {
 		for _, val := range v.values {
 			if val.kind == amount && val.amount > most && !slices.Contains(v.request.sums.all, val.amount) {
 				f.add(val.arg)
 			}
 		}
-		if arg, total := v.sumItems(); total > most {
+		if arg, total := sumItems(v); total > most {
 			f.add(arg)
 		}
 	}
@@ -226,7 +226,7 @@ func findOverLimit(v *view) finding {
 		if !ok || len(words) == 0 {
 			return
 		}
-		most, stated := v.request.mostOf(func(l limit) bool {
+		most, stated := statedMost(v.request, func(l limit) bool {
 			return !l.money && (countNames[words[len(words)-1]] || l.noun != "" && hasStem(words, l.noun))
 		})
 		if c, err := n.Float64(); stated && err == nil && c > most {
@@ -240,8 +240,8 @@ func hasStem(words []string, stem string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return stemWord(w) == stem })
 }
 
-// mostOf returns the greatest of the limits that fit, for all that are counted: "at most 20 each".
-func (t *text) mostOf(fits func(limit) bool) (most float64, ok bool) {
+// statedMost returns the greatest of the limits that fit, for all that are counted: "at most 20 each".
+func statedMost(t *text, fits func(limit) bool) (most float64, ok bool) {
 	for _, l := range t.limits {
 		if fits(l) {
 			most, ok = max(most, l.most), true
@@ -261,7 +261,7 @@ func (t *text) mostOf(fits func(limit) bool) (most float64, ok bool) {
 
 // sumItems adds up a list of things with a price and a number each. Where several arguments are
 // such lists, it is the dearest.
-func (v *view) sumItems() (arg string, total float64) {
+func sumItems(v *view) (arg string, total float64) {
 	for name, value := range v.c.Parsed() {
 		list, _ := value.([]any)
 		sum := 0.0

@@ -46,7 +46,7 @@ func findWiderRights(v *view) finding {
 			see(a, []string{"public"})
 		}
 	})
-	v.findMoreThanLook(&f)
+	findMoreThanLook(v, &f)
 	return f
 }
 

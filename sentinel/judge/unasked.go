@@ -7,15 +7,15 @@ import (
 // findUnasked looks for switches that are turned on and rights that are given though the
 // request has no word for them.
 func findUnasked(v *view) finding {
-	return v.findUnspoken(func(a skills.Arg) bool { return !a.Marks.Has(skills.Right) })
+	return findUnspoken(v, func(a skills.Arg) bool { return !a.Marks.Has(skills.Right) })
 }
 
 // findUnaskedRight looks for the same in arguments that the schema marks as rights.
 func findUnaskedRight(v *view) finding {
-	return v.findUnspoken(func(a skills.Arg) bool { return a.Marks.Has(skills.Right) })
+	return findUnspoken(v, func(a skills.Arg) bool { return a.Marks.Has(skills.Right) })
 }
 
-func (v *view) findUnspoken(fits func(skills.Arg) bool) finding {
+func findUnspoken(v *view, fits func(skills.Arg) bool) finding {
 	var f finding
 	if v.request == nil || !v.request.known || !v.p.changes {
 		return f
@@ -29,12 +29,12 @@ func (v *view) findUnspoken(fits func(skills.Arg) bool) finding {
 		s, isText := a.Text()
 		switch {
 		case a.Value == true:
-			if !isAny(name, informing) && (marked || isAny(name, graveSwitches)) && !v.spellsOut(name) {
+			if !isAny(name, informing) && (marked || isAny(name, graveSwitches)) && !spellsOut(v, name) {
 				f.add(v.declaredName(a))
 			}
 		case isText && len(s) < 64 && (marked || isAny(name, roleNames) && isAny(splitName(foldText(s)), editValues)):
 			words := splitName(foldText(s))
-			if s != "" && !isAny(words, narrowValues) && !v.spellsOut(words) {
+			if s != "" && !isAny(words, narrowValues) && !spellsOut(v, words) {
 				f.add(v.declaredName(a))
 			}
 		}
@@ -43,7 +43,7 @@ func (v *view) findUnspoken(fits func(skills.Arg) bool) finding {
 }
 
 // spellsOut reports whether the request has one of the words, or another word for it.
-func (v *view) spellsOut(words []string) bool {
+func spellsOut(v *view, words []string) bool {
 	for _, w := range words {
 		if !helpers[w] && (v.request.words[stemWord(w)] || v.request.raw[w]) {
 			return true
@@ -95,7 +95,7 @@ var (
 
 // findMoreThanLook looks for a right to change or to pass on where the request says that
 // somebody may look.
-func (v *view) findMoreThanLook(f *finding) {
+func findMoreThanLook(v *view, f *finding) {
 	if !v.request.mentionsAny(lookWords, lookPhrases) || v.request.mentionsAny(editWords, nil) || v.p.needs&letsIn == 0 {
 		return
 	}

@@ -167,7 +167,7 @@ func (c *compiler) compileWhen(at, text string, r *rule) error {
 		r.args = append(r.args, a.name)
 	}
 	slices.Sort(r.args)
-	if err := errors.Join(c.checkArguments(at, read, r), c.checkComparisons(at, tree, r), c.checkFlows(at, tree)); err != nil {
+	if err := errors.Join(c.checkArguments(at, read, r), c.checkComparisons(at, tree, r), checkFlows(c, at, tree)); err != nil {
 		return err
 	}
 	if c.isConstantlyFalse(tree) {

@@ -79,7 +79,7 @@ func skillPattern(pattern string) (func(string) bool, error) {
 
 // checkFlows refuses flow.from with a literal that is about no skill: the condition could
 // never be true.
-func (c *compiler) checkFlows(at string, tree *cel.Ast) error {
+func checkFlows(c *compiler, at string, tree *cel.Ast) error {
 	var errs []error
 	native := tree.NativeRep()
 	ast.PostOrderVisit(ast.NavigateAST(native), ast.NewExprVisitor(func(e ast.Expr) {

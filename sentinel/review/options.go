@@ -72,9 +72,9 @@ type Options struct {
 	// Trace is how many of the agent's last steps the model is told of, 20 at
 	// most: skill, effect, trust, outcome and size, no contents.
 	Trace int
-	// Flows says that skills are marked sensitive: the system message tells how to read what
-	// a question says of private data that goes out.
-	Flows bool
+	// Flows is how many skills are marked sensitive. Where there is one, the system message
+	// tells how to read what a question says of private data that goes out.
+	Flows int
 	// Unavailable and Unjudgeable are the two columns of outcomes without a
 	// judgement. A row that is missing takes its default, see DefaultUnavailable.
 	Unavailable sentinel.OutageTable

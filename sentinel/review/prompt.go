@@ -125,7 +125,7 @@ func newForm(o Options, model llm.Config) form {
 	if o.Trace > 0 {
 		parts = append(parts, strings.TrimSpace(traceText))
 	}
-	if o.Flows {
+	if o.Flows > 0 {
 		parts = append(parts, strings.TrimSpace(flowText))
 	}
 	switch f.way {
