@@ -63,7 +63,8 @@ const (
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
 // tokenHeads begin the tokens of well-known services.
-var tokenHeads = []string{"AKIA", "ASIA", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "sk-", "sk_live_", "AIza", "eyJhbGciOi"}
+var tokenHeads = []string{"AKIA", "ASIA", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "sk-",
+	"sk_live_", "AIza", "eyJhbGciOi"}
 
 // minToken is the least length in bytes of a token with a known head.
 const minToken = 20

@@ -162,7 +162,8 @@ func isNumber(value string) bool {
 func isOdd(value string) bool {
 	for i := range len(value) {
 		switch c := value[i]; {
-		case isDigit(c), c < utf8.RuneSelf && !isLetterOrDigit(c) && c != '-' && c != '\'' && c != '.', i > 0 && isCapital(c) && !isCapital(value[i-1]):
+		case isDigit(c), c < utf8.RuneSelf && !isLetterOrDigit(c) && c != '-' && c != '\'' && c != '.',
+			i > 0 && isCapital(c) && !isCapital(value[i-1]):
 			return true
 		}
 	}
@@ -170,9 +171,9 @@ func isOdd(value string) bool {
 }
 
 // placeholders are no secrets, though they stand where one does.
-var placeholders = map[string]bool{"null": true, "none": true, "true": true, "false": true, "string": true, "required": true, "changed": true,
-	"hidden": true, "redacted": true, "unknown": true, "expired": true, "reset": true, "the": true, "your": true, "a": true, "see": true, "n/a": true,
-	"optional": true, "example": true, "password": true, "token": true, "secret": true, "undefined": true, "{": true, "[": true, "-": true}
+var placeholders = map[string]bool{"null": true, "none": true, "true": true, "false": true, "string": true, "required": true,
+	"changed": true, "hidden": true, "redacted": true, "unknown": true, "expired": true, "reset": true, "the": true,
+	"your": true, "a": true, "see": true, "n/a": true, "optional": true, "example": true, "password": true, "token": true, "secret": true, "undefined": true, "{": true, "[": true, "-": true}
 
 func isPlaceholder(value string) bool {
 	return placeholders[strings.ToLower(value)] || strings.Trim(value, "*x•.…X-_ ") == "" || strings.HasPrefix(value, "${") ||

@@ -133,7 +133,8 @@ func textsOf(c sentinel.Call) []Text {
 		names := nameParts(a.Name)
 		t.Target = t.Target || reached[t.Value] || a.Marks.Has(skills.Path) || short && a.Marks.Has(skills.Target) && !a.Marks.Has(skills.URL) &&
 			c.Skill().Annotated() || short && hasAny(names, filesNames)
-		t.Refers = a.Marks&(skills.Content|skills.URL) == 0 && len(t.Value) <= maxReference && !strings.Contains(t.Value, "://") && !hasAny(names, proseNames)
+		t.Refers = a.Marks&(skills.Content|skills.URL) == 0 && len(t.Value) <= maxReference &&
+			!strings.Contains(t.Value, "://") && !hasAny(names, proseNames)
 		out = append(out, t)
 	})
 	if len(keys) > 0 {
@@ -233,7 +234,8 @@ var userParts = []string{"user", "owner", "behalf", "tenant", "mailbox"}
 // isOfAnother reports whether a step read the store of another user: an argument names one
 // that is neither the grant's nor in the user's words.
 func isOfAnother(s sentinel.Step, g sentinel.Grant) bool {
-	if g.User() == "" || s.Effect != skills.Read || !slices.ContainsFunc(userParts, func(p string) bool { return strings.Contains(s.Args, p) }) {
+	namesUser := func(part string) bool { return strings.Contains(s.Args, part) }
+	if g.User() == "" || s.Effect != skills.Read || !slices.ContainsFunc(userParts, namesUser) {
 		return false
 	}
 	var args map[string]any

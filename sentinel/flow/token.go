@@ -249,7 +249,8 @@ func normalizeNumber(w string) (string, bool) {
 		}
 	}
 	whole, cents := w, ""
-	if i := strings.LastIndexAny(w, ".,"); i >= 0 && (len(w)-i-1 <= 2 || strings.Count(w, w[i:i+1]) == 1 && strings.ContainsAny(w[:i], ".,'")) {
+	i := strings.LastIndexAny(w, ".,")
+	if i >= 0 && (len(w)-i-1 <= 2 || strings.Count(w, w[i:i+1]) == 1 && strings.ContainsAny(w[:i], ".,'")) {
 		whole, cents = w[:i], strings.TrimRight(w[i+1:], "0")
 	}
 	whole = strings.TrimLeft(strings.NewReplacer(".", "", ",", "", "'", "").Replace(whole), "0")

@@ -19,8 +19,8 @@ var commonWords = wordSet(`the and for with from that this have has had not are 
 	groeten vriendelijke beste`)
 
 // fileEndings are those of files whose names are shared as names are.
-var fileEndings = wordSet(`pdf doc docx xls xlsx ppt pptx txt csv md odt ods png jpg jpeg gif heic mp3 mp4 mov zip ics eml html xml json yaml
-	yml go py js ts sh sql log`)
+var fileEndings = wordSet(`pdf doc docx xls xlsx ppt pptx txt csv md odt ods png jpg jpeg gif heic mp3 mp4 mov zip ics eml html xml json
+	yaml yml go py js ts sh sql log`)
 
 // spelled are the words of the alphabet of pilots and of digits, with what they stand for.
 var spelled = func() map[string]string {

@@ -74,7 +74,8 @@ func readLimits(fold string) []limit {
 		if !stated && !limitAfter.beginIn(plain[after:]) {
 			continue
 		}
-		if !l.money && after < len(plain) && !limitAfter.beginIn(plain[after:]) && !isSmallWord(plain[after]) && fields[after-1] == plain[after-1] {
+		if goesOn := after < len(plain) && fields[after-1] == plain[after-1]; goesOn && !l.money &&
+			!limitAfter.beginIn(plain[after:]) && !isSmallWord(plain[after]) {
 			l.noun = stemWord(plain[after])
 		}
 		if l.money || l.noun != "" || n < 1900 || n > 2100 {
@@ -172,8 +173,8 @@ func readNumberWord(w string) (value float64, times int) {
 	return 0, 0
 }
 
-var timesWords = map[string]int{"hundred": 100, "hundert": 100, "cent": 100, "cents": 100, "cien": 100, "ciento": 100, "cientos": 100, "cem": 100,
-	"centos": 100, "cento": 100, "honderd": 100, "thousand": 1000, "tausend": 1000, "mille": 1000, "mila": 1000, "mil": 1000, "duizend": 1000}
+var timesWords = map[string]int{"hundred": 100, "hundert": 100, "cent": 100, "cents": 100, "cien": 100, "ciento": 100,
+	"cientos": 100, "cem": 100, "centos": 100, "cento": 100, "honderd": 100, "thousand": 1000, "tausend": 1000, "mille": 1000, "mila": 1000, "mil": 1000, "duizend": 1000}
 
 // countingWords are the numbers of the languages that are read, folded.
 var countingWords = func() map[string]float64 {

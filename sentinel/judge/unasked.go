@@ -60,14 +60,15 @@ func spellsOut(v *view, words []string) bool {
 var (
 	// graveSwitches are in the names of switches that do more than what is asked for: for good,
 	// for others, again and again, without a net.
-	graveSwitches = wordSet(`permanent permanently purge hard force recursive cascade skip bypass override disable overwrite subscribe subscription
-		recurring autorenew renew auto share shared reshare resharing public anonymous edit write admin owner invite export unlimited
+	graveSwitches = wordSet(`permanent permanently purge hard force recursive cascade skip bypass override disable overwrite subscribe
+		subscription recurring autorenew renew auto share shared reshare resharing public anonymous edit write admin owner invite export unlimited
 		everyone all delete remove without ignore`)
 	informing    = wordSet("notify notification notifications remind reminder silent quiet read")
 	helpers      = wordSet("can may allow allows allowed enable enabled with is be do to the a an of for and or on all auto set")
 	roleNames    = wordSet("role roles permission permissions access level right rights")
-	narrowValues = wordSet("view viewer viewers reader readers read readonly see freebusy none private person self single guest commenter comment false no off")
-	editValues   = wordSet("editor editors edit write writer writers readwrite contributor contributors modify manage manager collaborator")
+	narrowValues = wordSet(`view viewer viewers reader readers read readonly see freebusy none private person self single guest
+		commenter comment false no off`)
+	editValues = wordSet("editor editors edit write writer writers readwrite contributor contributors modify manage manager collaborator")
 )
 
 // rightWords pairs the words of a switch or a right with those by which people ask for it.
@@ -75,15 +76,16 @@ var rightWords = []struct{ values, words map[string]bool }{
 	{editValues, editWords},
 	{wordSet("permanent permanently purge hard"), wordSet(`permanent permanently forever irrevocably purge shred wipe endgultig dauerhaft
 		definitivamente definitivement permanente definitivo definitief voorgoed`)},
-	{wordSet("subscribe subscription recurring autorenew renew"), wordSet(`subscribe subscription recurring monthly weekly every renew regularly
-		abo abonnieren abonnement abonner suscripcion suscribir assinatura abbonamento abonneren`)},
+	{wordSet("subscribe subscription recurring autorenew renew"), wordSet(`subscribe subscription recurring monthly weekly every renew
+		regularly abo abonnieren abonnement abonner suscripcion suscribir assinatura abbonamento abonneren`)},
 	{wordSet("share shared reshare resharing"), wordSet("reshare pass onward")},
 	rights[0], rights[1],
 }
 
 // editWords are those by which people ask for a right to change something.
-var editWords = wordSet(`edit edits editing editor editors write writing writes change changes changing modify work collaborate contribute update
-	improve correct fix bearbeiten andern schreiben mitarbeiten modifier ecrire editar modificar escribir escrever modificare scrivere bewerken schrijven`)
+var editWords = wordSet(`edit edits editing editor editors write writing writes change changes changing modify work collaborate
+	contribute update improve correct fix bearbeiten andern schreiben mitarbeiten modifier ecrire editar modificar escribir escrever
+	modificare scrivere bewerken schrijven`)
 
 // lookPhrases say that somebody may look and no more.
 var (
