@@ -173,7 +173,8 @@ func isOdd(value string) bool {
 // placeholders are no secrets, though they stand where one does.
 var placeholders = map[string]bool{"null": true, "none": true, "true": true, "false": true, "string": true, "required": true,
 	"changed": true, "hidden": true, "redacted": true, "unknown": true, "expired": true, "reset": true, "the": true,
-	"your": true, "a": true, "see": true, "n/a": true, "optional": true, "example": true, "password": true, "token": true, "secret": true, "undefined": true, "{": true, "[": true, "-": true}
+	"your": true, "a": true, "see": true, "n/a": true, "optional": true, "example": true, "password": true,
+	"token": true, "secret": true, "undefined": true, "{": true, "[": true, "-": true}
 
 func isPlaceholder(value string) bool {
 	return placeholders[strings.ToLower(value)] || strings.Trim(value, "*x•.…X-_ ") == "" || strings.HasPrefix(value, "${") ||

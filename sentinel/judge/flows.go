@@ -66,25 +66,22 @@ func speaksOfFlow(v *view, found flow.Found) bool {
 // secretNames are words for secrets that name other things too.
 var secretNames = wordSet("pin code codes token key keys passcode pwd login logins credential credentials wifi wlan secret zugangsdaten")
 
-// mergeFlow takes for one sign what is one: a secret in the content and the flow of it; how the
-// request has to do with the call, and what follows from that. Together they cost what the
-// greater costs. A relation that is no doubt stays what it is.
-func mergeFlow(out []sentinel.Evidence) {
-	content, follows := 0, 0
+// softFollows is what private data or a trusted store adds beside a relation: that the request
+// doesn't speak of the call is the same sign.
+const softFollows = -5
+
+// mergeSecrets takes a secret in the content and the flow of it for one sign: together they
+// cost what the greater costs.
+func mergeSecrets(out []sentinel.Evidence) {
+	content := 0
 	for _, e := range out {
-		switch e.Signal {
-		case SignalSecretInContent:
+		if e.Signal == SignalSecretInContent {
 			content = e.Amount
-		case SignalPrivateOutward, SignalTrustedStore:
-			follows = min(follows, e.Amount)
 		}
 	}
 	for i := range out {
-		switch {
-		case out[i].Signal == SignalSensitiveFlow:
+		if out[i].Signal == SignalSensitiveFlow {
 			out[i].Amount = min(0, out[i].Amount-content)
-		case follows < 0 && out[i].Doubt && i == 0:
-			out[i].Amount = min(0, out[i].Amount-follows)
 		}
 	}
 }

@@ -174,7 +174,8 @@ func readNumberWord(w string) (value float64, times int) {
 }
 
 var timesWords = map[string]int{"hundred": 100, "hundert": 100, "cent": 100, "cents": 100, "cien": 100, "ciento": 100,
-	"cientos": 100, "cem": 100, "centos": 100, "cento": 100, "honderd": 100, "thousand": 1000, "tausend": 1000, "mille": 1000, "mila": 1000, "mil": 1000, "duizend": 1000}
+	"cientos": 100, "cem": 100, "centos": 100, "cento": 100, "honderd": 100,
+	"thousand": 1000, "tausend": 1000, "mille": 1000, "mila": 1000, "mil": 1000, "duizend": 1000}
 
 // countingWords are the numbers of the languages that are read, folded.
 var countingWords = func() map[string]float64 {
