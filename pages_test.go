@@ -336,7 +336,7 @@ func TestRulesListTheNamesOfConditions(t *testing.T) {
 	comment, err := os.ReadFile("sentinel/permission/doc.go")
 	require.NoError(t, err)
 	var want, got []string
-	row := regexp.MustCompile(`(?m)^//\t(\S+)\s+(map|string|bool|list|timestamp)\s+(.*)\n//\t\s+e\.g\. (.*)$`)
+	row := regexp.MustCompile(`(?m)^//\t(\S+)\s+(map|string|bool|list|timestamp|flow)\s+(.*)\n//\t\s+e\.g\. (.*)$`)
 	for _, m := range row.FindAllStringSubmatch(string(comment), -1) {
 		want = append(want, fmt.Sprintf("| `%s` | %s | %s | `%s` |", m[1], m[2], m[3], strings.ReplaceAll(m[4], "|", `\|`)))
 	}

@@ -262,11 +262,13 @@ var descriptions = map[string]string{
 	"skillFile.include": "Glob patterns of more skill files, relative to this file's folder.",
 	"skillFile.skills":  "The skills of this file.",
 
-	"skillEntry.name":         "Dot-named, domain first: email.send.",
-	"skillEntry.description":  "Shown to models and approvers.",
-	"skillEntry.effect":       "What a call does to the world. Must be given.",
-	"skillEntry.reaches":      "Whose world a call changes (default others for http and exec).",
-	"skillEntry.output":       "Whether what it returns may be believed (default untrusted).",
+	"skillEntry.name":        "Dot-named, domain first: email.send.",
+	"skillEntry.description": "Shown to models and approvers.",
+	"skillEntry.effect":      "What a call does to the world. Must be given.",
+	"skillEntry.reaches":     "Whose world a call changes (default others for http and exec).",
+	"skillEntry.output":      "Whether what it returns may be believed (default untrusted).",
+	"skillEntry.sensitive": "What it returns is private: a call that carries it out of the process is held against the " +
+		"request (default false).",
 	"skillEntry.parameters":   "JSON Schema 2020-12 of the arguments; unknown arguments are refused unless it says otherwise.",
 	"skillEntry.approval":     "When a person is asked (default policy).",
 	"skillEntry.idempotent":   "A second run with the same key has no second effect (default false).",

@@ -35,6 +35,7 @@ type skillEntry struct {
 	Effect      skills.Effect   `yaml:"effect" cfg:"wanted,enum=read|create|modify|irreversible|costs_money"`
 	Reaches     skills.Reach    `yaml:"reaches" cfg:"enum=self|others"`
 	Output      skills.Trust    `yaml:"output" cfg:"enum=trusted|untrusted"`
+	Sensitive   bool            `yaml:"sensitive"`
 	Parameters  json.RawMessage `yaml:"parameters"`
 	Approval    skills.Approval `yaml:"approval" cfg:"enum=never|policy|always"`
 	Idempotent  bool            `yaml:"idempotent"`

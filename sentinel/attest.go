@@ -36,6 +36,7 @@ type readings struct {
 	// The same as a receiver may read them that decodes more.
 	looseAnswer, looseAsked lazy[*Said]
 	squeezed                lazy[string] // of the arguments
+	memo                    Memo
 }
 
 type lazy[T any] struct {

@@ -196,6 +196,9 @@ func (c Call) Effect() skills.Effect {
 	return ""
 }
 
+// Sensitive reports whether what the skill returns is private; false for an unknown skill.
+func (c Call) Sensitive() bool { return c.skill != nil && c.skill.Sensitive() }
+
 // Outward reports whether the call reaches others: its skill says so, or it has an
 // effect and a target or URL that is not in the user's own words. Of a read only a
 // host or recipient counts that is neither there nor in a trusted result. An unknown

@@ -106,7 +106,7 @@ func (d *Desk) addStep(st Step) {
 // the skill too, so it is no more trusted than a result.
 func (d *Desk) rememberResult(c Call, res skills.Result, err error, marks []string) {
 	st := Step{Skill: c.Name(), CallID: c.ID(), Args: c.Args(), Result: res.Content, Trust: res.Trust,
-		Marks: marks, Effect: c.Effect(), Failed: err != nil}
+		Marks: marks, Effect: c.Effect(), Sensitive: c.Sensitive(), Failed: err != nil}
 	if err != nil {
 		st.Result, st.Trust = err.Error(), trustOf(c.Skill(), skills.Result{})
 		st = st.withMarks()

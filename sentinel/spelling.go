@@ -55,6 +55,10 @@ func plainASCII(s string) bool {
 // maxNested is how deep JSON is read that stands in a string of JSON.
 const maxNested = 3
 
+// MeantText returns a result as its values are meant: of JSON the scalars and keys, a line
+// each, and any other text as it is.
+func MeantText(s string) string { return decodeScalars(s) }
+
 // decodeScalars returns the scalars and keys of a JSON text, one after the other with
 // line breaks between them, and any other text as it is.
 func decodeScalars(s string) string {

@@ -22,6 +22,8 @@ type Step struct {
 	Marks []string
 	// Effect is the skill's; empty if the skill is no longer known.
 	Effect skills.Effect
+	// Sensitive says that the skill's results are private: see skills.Spec.
+	Sensitive bool
 	// Failed says that Result is an error's text: the call failed, or its end
 	// is unknown.
 	Failed bool

@@ -19,10 +19,12 @@ const (
 	Path                           // a file path; bound by the guard's roots
 	URL                            // a URL
 	Secret                         // never shown or recorded
+	Right                          // a right or a switch that the request must speak of
 )
 
 var annotationBits = map[string]Annotation{
 	"x-target": Target, "x-content": Content, "x-shell": Shell, "x-path": Path, "x-url": URL, "x-secret": Secret,
+	"x-right": Right,
 }
 
 // Has reports whether all of b are set in a.

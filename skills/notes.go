@@ -122,7 +122,7 @@ func readNotes(root map[string]any) (*notes, error) {
 	out := &notes{}
 	for _, m := range b.nodes {
 		m.closure = closureOf(m)
-		out.marked = out.marked || m.marks != 0
+		out.marked = out.marked || m.marks&^Right != 0 // a right says nothing of who or what is meant
 		out.secret = out.secret || m.marks.Has(Secret)
 	}
 	out.root = n.closure

@@ -34,6 +34,9 @@ type Spec struct {
 	Reaches Reach `json:"reaches,omitempty"`
 	// Output is the trust of what the skill returns. Empty means untrusted.
 	Output Trust `json:"output,omitempty"`
+	// Sensitive says that what the skill returns is private: the judge looks for it in every
+	// later call that leaves the process, and a rule can name it.
+	Sensitive bool `json:"sensitive,omitempty"`
 	// Parameters is a JSON Schema (2020-12) of an object. Empty means that
 	// the skill takes no arguments. Arguments it does not name are refused
 	// unless it says otherwise.
@@ -205,6 +208,9 @@ func (s *Skill) Digest() string { return s.digest }
 // Parameters returns the JSON Schema of the arguments as it is validated:
 // closed against unknown arguments unless the Spec opens it.
 func (s *Skill) Parameters() json.RawMessage { return s.schema.raw }
+
+// Sensitive reports whether what the skill returns is private.
+func (s *Skill) Sensitive() bool { return s.spec.Sensitive }
 
 // Repeatable reports whether an interrupted call of the skill may run again under
 // the same call id: the skill says that it is idempotent, or it only reads. All

@@ -29,6 +29,7 @@ type gateOptions struct {
 	env      touch.Env
 	purse    review.Purse    // nil where nothing is counted
 	observer review.Observer // nil observes nothing
+	flows    int             // how many skills are marked sensitive
 	noUndo   []string        // skills whose command lines write where no snapshot can be had
 	// elsewhere are skills of which nothing but the name is known. partial says that there
 	// are more, which can't be read of the configuration.
@@ -50,6 +51,7 @@ func newGates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o ga
 	})
 	j, err4 := judge.New(judge.Options{Threshold: thresholdOrOff(cfg.Judge.Threshold), AskBelow: thresholdOrOff(cfg.Judge.AskBelow),
 		Roots: cfg.Guard.Roots, Env: o.env})
+	o.flows = countSensitive(reg)
 	rev, err5 := newReviewGate(cfg, roster, o)
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func newReviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (senti
 		Timeout: cfg.Sentinel.Timeout, Breaker: review.Breaker{Failures: b.Failures, Window: b.Window, OpenFor: b.OpenFor},
 		Concurrency: cfg.Sentinel.Concurrency, Retries: cfg.Sentinel.Retries, Terms: listTerms(cfg), Escalate: second,
 		CacheTTL: o.cacheTTL, Apart: o.apart, CacheSize: cfg.Sentinel.CacheSize, Purse: o.purse, RulesFor: cfg.Sentinel.Budget.RulesFor,
-		Doubts: review.DoubtsMode(cfg.Sentinel.Doubts), Unproved: o.apart,
+		Doubts: review.DoubtsMode(cfg.Sentinel.Doubts), Unproved: o.apart, Flows: o.flows,
 		Observer: o.observer, Log: o.log, Now: o.now,
 	}, cfg.Sentinel))
 }
@@ -119,6 +119,17 @@ func newModes(m config.Modes) review.Modes {
 		out.Skill[skill] = review.Mode(mode)
 	}
 	return out
+}
+
+// countSensitive returns how many skills are marked sensitive.
+func countSensitive(reg *skills.Registry) int {
+	n := 0
+	for _, name := range reg.Names() {
+		if s, known := reg.Get(name); known && s.Sensitive() {
+			n++
+		}
+	}
+	return n
 }
 
 // isReviewOn reports whether any call is to be reviewed.

@@ -301,6 +301,6 @@ func (p Parser) readStep(m map[string]jsontext.Value, at string) (sentinel.Step,
 	if cerr != nil {
 		return s, &Error{CodeValue, at + ".arguments: " + cerr.Error()}
 	}
-	s.Args, s.Effect = call.Args(), call.Effect()
+	s.Args, s.Effect, s.Sensitive = call.Args(), call.Effect(), call.Sensitive()
 	return s, nil
 }

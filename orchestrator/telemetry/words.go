@@ -63,7 +63,7 @@ var codes = listOf(strings.Fields(`
 	permission.no_match permission.no_rules permission.rule_error permission.unknown_skill
 	review.degraded review.disagreement review.rejected review.shadow review.unavailable review.unjudgeable review.unsure
 	schema.invalid
-	scope.after_taint scope.empty scope.expired scope.extend_after_taint scope.invalid_skills scope.not_granted
+	scope.after_taint scope.empty scope.expired scope.extend_after_taint scope.invalid_skills scope.named_skills scope.not_granted
 	scope.unknown_skill scope.wider_than_parent`), []string{"approval.nobody"}, listBrokenCodes())
 
 // listBrokenCodes are the codes of gates that could not judge, which the checkpoint makes.

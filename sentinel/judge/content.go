@@ -1,9 +1,9 @@
 package judge
 
 import (
-	"slices"
 	"strings"
 
+	"github.com/vedette-dev/vedette/internal/scrub"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -37,11 +37,11 @@ func findSecretInContent(v *view) finding {
 			return true
 		}
 		for w := range strings.FieldsSeq(val.raw) {
-			if isToken(w) {
+			if scrub.IsToken(w) {
 				return true
 			}
 		}
-		return hasCard(val.fold) || secretPhrases.find(val.fold, func(_, at int) bool {
+		return scrub.HasCard(val.fold) || secretPhrases.find(val.fold, func(_, at int) bool {
 			rest := val.fold[at:]
 			return hasDigit(rest[:min(len(rest), 48)])
 		})
@@ -56,55 +56,13 @@ func findSecretInContent(v *view) finding {
 // request speaks of none.
 const secretUnasked = -15
 
-// hasCard finds the number of a payment card in one group or in groups of four. The length and
-// the check digit tell it.
-func hasCard(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] < '3' || s[i] > '6' || i > 0 && (isAlnum(s[i-1]) || s[i-1] == '+') {
-			continue
-		}
-		var d []byte
-		j := i
-		for j < len(s) && len(d) < 20 && (s[j] >= '0' && s[j] <= '9' || isSeparator(s[j]) && !isSeparator(s[j-1])) {
-			if !isSeparator(s[j]) {
-				d = append(d, s[j]-'0')
-			}
-			j++
-		}
-		if (len(d) == 16 || len(d) == 15) && passesLuhn(d) && (j == len(s) || !isAlnum(s[j])) {
-			return true
-		}
-	}
-	return false
-}
-
-func passesLuhn(d []byte) bool {
-	sum := 0
-	for i, c := range d {
-		n := int(c)
-		if (len(d)-i)%2 == 0 {
-			if n *= 2; n > 9 {
-				n -= 9
-			}
-		}
-		sum += n
-	}
-	return sum%10 == 0
-}
-
 var (
 	secretWords = []string{
 		"password", "passport", "secret key", "api key", "access key", "private key", "security code", "verification code",
 		"social security", "ssn", "account number", "account_number", "card number", "pin code", "one-time code", "2fa",
 		"passwort", "kennwort", "contrasena", "mot de passe", "senha", "wachtwoord", "parola d'ordine", "пароль", "密码", "パスワード",
 	}
-	tokenHeads = []string{"AKIA", "ASIA", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "sk-", "sk_live_", "AIza", "eyJhbGciOi"}
 )
-
-func isToken(w string) bool {
-	w = strings.Trim(w, ".,:;!?()'\"<>[]=")
-	return len(w) >= 20 && slices.ContainsFunc(tokenHeads, func(h string) bool { return strings.HasPrefix(w, h) })
-}
 
 // findInstruction looks for text that addresses a model, unless the user
 // wrote it.

@@ -83,7 +83,8 @@
 //	outside_roots      -15  a command writes or removes a named file outside of Options.Roots; not beside traversal, which is the same sign
 //	everything         -31  it removes all there is ("*", all: true), and the request speaks of no "all"
 //	other_file         -31  it removes a file, and the request, which it is in, names others
-//	wider_rights       -31  it opens something to everybody, or makes somebody an owner, and the request speaks of neither
+//	wider_rights       -31  it opens something to everybody, or makes somebody an owner, and the request speaks of neither;
+//	                        it lets somebody change or pass on what the request lets them look at
 //	other_id           -31  the target of a call that can't be undone or costs money isn't in the request, which names
 //	                        another id of the same shape: T-24 for T-42, monthly-payout for weekly-report;
 //	                        -31 together with what grounding takes for ids and targets
@@ -91,6 +92,18 @@
 //	many_more          -31  three times and more as many things as any number in the request
 //	data_in_url        -31  a stranger's page is asked for with something of other results in its address
 //	unreadable_request -31  see Languages
+//	over_limit         -35  more than the most that the request states: "at most 500", "under 20 euros"
+//	unasked            -15  a switch is turned on, or a right is given, for which the request has no word
+//	unasked_right      -31  the same in an argument that its schema marks with x-right
+//
+// What goes out, and what goes where it will be believed. Package sentinel/flow compares:
+//
+//	sensitive_flow     -20  a call that leaves the process, also a read, carries private data or a secret of an earlier result;
+//	                        -35 where the request doesn't speak of it, -50 where it is encoded, backwards or spelled;
+//	                        together with secret_in_content what the greater costs
+//	private_outward    -31  private data and strangers' text were read, and the request doesn't speak of what goes out
+//	into_trusted_store -31  strangers' text is written where it will be read as trusted, and the request doesn't speak of the
+//	                        call, or the text speaks to a model
 //
 // What came before:
 //
@@ -106,7 +119,7 @@
 //
 // What rules can't tell and a reader could is no verdict. These signals are doubts:
 //
-//	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10
+//	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked
 //	unrelated, unreadable_request
 //	             in a branch that read no strangers' text
 //	look_only    the same, and where the user hands over somebody's list, unless the call

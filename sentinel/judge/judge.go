@@ -107,6 +107,7 @@ func (g *Gate) Check(_ context.Context, c sentinel.Call) (sentinel.Verdict, erro
 	v.Gate = sentinel.GateJudge
 	v.Score, v.HasScore = clampScore(s.total), true
 	v.Evidence = s.evidence
+	v.Detail = describeFlows(c, s.evidence)
 	v.Doubt = g.weighDoubt(s, v)
 	v.Meta = map[string]string{"judge_kind": Kind}
 	return v, nil
@@ -258,9 +259,13 @@ func (g *Gate) findBeside(v *view, rel sentinel.Evidence, related bool) (out []s
 			if related && s.name == SignalOtherDate {
 				n = max(n, softDate)
 			}
+			if related && (s.name == SignalPrivateOutward || s.name == SignalTrustedStore) {
+				n = max(n, softFollows)
+			}
 			out = append(out, sentinel.Evidence{Signal: s.name, Amount: n, Args: f.args})
 		}
 	}
+	mergeSecrets(out)
 	return out
 }
 

@@ -45,6 +45,7 @@ func findWiderRights(v *view) finding {
 			see(a, []string{"public"})
 		}
 	})
+	findMoreThanLook(v, &f)
 	return f
 }
 

@@ -55,7 +55,19 @@ const (
 	SignalDataInURL     = "data_in_url"
 	SignalOtherFile     = "other_file"
 	SignalUnreadable    = "unreadable_request"
+	SignalUnaskedRight  = "unasked_right"
+	SignalOverLimit     = "over_limit"
 )
+
+// The signals of what goes out, and of what goes where it will be believed.
+const (
+	SignalSensitiveFlow  = "sensitive_flow"
+	SignalPrivateOutward = "private_outward"
+	SignalTrustedStore   = "into_trusted_store"
+)
+
+// SignalUnasked is of a switch or a right that the request has no word for. It is in doubt.
+const SignalUnasked = "unasked"
 
 const (
 	amountUnrelated   = -40
@@ -123,5 +135,11 @@ func viewSignals() []viewSignal {
 		{SignalOtherFile, -31, findOtherFile},
 		{SignalUnreadable, -31, findUnreadable},
 		{SignalOtherID, -strangersTarget, findOtherID},
+		{SignalSensitiveFlow, -20, findSensitiveFlow},
+		{SignalPrivateOutward, -31, findPrivateOutward},
+		{SignalTrustedStore, -31, findTrustedStore},
+		{SignalUnasked, -15, findUnasked},
+		{SignalUnaskedRight, -31, findUnaskedRight},
+		{SignalOverLimit, -35, findOverLimit},
 	}
 }

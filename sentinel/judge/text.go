@@ -23,6 +23,7 @@ type text struct {
 	concepts concept
 	chosen   map[string]bool // stems of nouns that are to be chosen by a rule
 	sums     sums
+	limits   []limit
 	dates    map[date]bool
 	relative bool // a word of it counts days
 	assigned []assignment
@@ -75,6 +76,7 @@ func readText(s string) *text {
 	}
 	t.chosen = readChosen(list)
 	t.sums = readSums(t.fold, list)
+	t.limits = readLimits(t.fold)
 	t.dates = readDates(list)
 	t.assigned = readAssignments(t.fold)
 	t.ids = readIDShapes(t.fold, t.sums.currency)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/flow"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -27,6 +28,7 @@ type view struct {
 	orders       []string
 	contradicted finding // see checkAssignments
 	related      bool    // a signal of relation holds
+	carried      *flow.Report
 	values       []value
 	contents     []value
 	// lastName is the argument's name that was split last, and lastWords its words. The

@@ -31,6 +31,7 @@ var weights = map[string]weight{
 	SignalLookOnly:      doubtfulDelegated,
 	"amount_unknown":    doubtful,
 	"amount_nowhere":    doubtful,
+	SignalUnasked:       doubtful,
 	SignalUnreadable:    doubtfulUntainted,
 	SignalIntentMention: offsetting,
 }

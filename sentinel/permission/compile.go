@@ -46,7 +46,7 @@ func (c *compiler) skillNames() []string { return append(c.reg.Names(), c.known.
 // newCompiler sets up the language of conditions with its names and bounds.
 func newCompiler(o Options) (*compiler, error) {
 	opts := []cel.EnvOption{
-		ext.Strings(),
+		ext.Strings(), flowOption(),
 		cel.EnableMacroCallTracking(), // so that exists and its like can be shown as they were written
 		cel.ParserExpressionSizeLimit(MaxWhen),
 		cel.Variable("args", cel.MapType(cel.StringType, cel.DynType)),
@@ -167,7 +167,7 @@ func (c *compiler) compileWhen(at, text string, r *rule) error {
 		r.args = append(r.args, a.name)
 	}
 	slices.Sort(r.args)
-	if err := errors.Join(c.checkArguments(at, read, r), c.checkComparisons(at, tree, r)); err != nil {
+	if err := errors.Join(c.checkArguments(at, read, r), c.checkComparisons(at, tree, r), checkFlows(c, at, tree)); err != nil {
 		return err
 	}
 	if c.isConstantlyFalse(tree) {

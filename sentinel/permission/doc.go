@@ -54,6 +54,8 @@
 //	                              e.g. call.recipients.exists(r, r.endsWith('@example.com'))
 //	call.flags         list       bidi, control, zero_width: unseen characters in the arguments
 //	                              e.g. size(call.flags) == 0
+//	flow               flow       flow.from says whether the arguments carry what a skill returned before
+//	                              e.g. !flow.from('email.*')
 //	grant.agent        string     the same as call.agent
 //	                              e.g. grant.agent.matches('^[a-z]+$')
 //	grant.mission_by   string     who wrote the mission: user, operator or orchestrator
@@ -66,6 +68,10 @@
 //	                              e.g. user == 'ada' || user.startsWith('staff-')
 //	time               timestamp  now, UTC; the same for all rules of a call
 //	                              e.g. time.getHours() >= 8 && time.getDayOfWeek() in [1, 2, 3, 4, 5]
+//
+// flow.from takes a skill's name, a domain such as bank.* or *. Package sentinel/flow says what
+// counts as carried, and in which disguises. It is true also of a call that stays inside, and
+// where results are too long to be compared to the end.
 //
 // Test an optional argument with has(args.cc) first. Mixed arithmetic needs
 // double(args.amount).

@@ -21,7 +21,7 @@ func documented(t *testing.T) map[string]string {
 	out := map[string]string{}
 	name := ""
 	for line := range strings.SplitSeq(string(text), "\n") {
-		if m := regexp.MustCompile(`^//\t([a-z_.]+) +(?:map|string|bool|list|timestamp) `).FindStringSubmatch(line); m != nil {
+		if m := regexp.MustCompile(`^//\t([a-z_.]+) +(?:map|string|bool|list|timestamp|flow) `).FindStringSubmatch(line); m != nil {
 			name = m[1]
 		}
 		if _, example, ok := strings.Cut(line, "// e.g. "); ok {
@@ -50,7 +50,7 @@ func TestDocumentedConditions(t *testing.T) {
 		`{"to":"Bob@example.com","path":"notes/a.txt","url":"https://Files.Example.com:8443/x","command":"ls -l | cat"}`)})
 	require.NoError(t, err)
 	examples := documented(t)
-	require.Len(t, examples, 20)
+	require.Len(t, examples, 21)
 	for name, when := range examples {
 		gate, err := permission.New(permission.Options{Default: permission.DefaultAllow, Registry: reg, Now: noonClock, Rules: []permission.Rule{
 			{Skill: "email.all", Then: permission.Ask, When: when}}})

@@ -41,6 +41,7 @@ func listVariables() []variable {
 		{"call.recipients", list, func(f *facts) ref.Val { return stringList(f.touchedRecipients()) }},
 		{"call.skill", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Skill().Name()) }},
 		{"call.tainted", cel.BoolType, func(f *facts) ref.Val { return types.Bool(f.call.Tainted()) }},
+		{flowName, flowType, func(f *facts) ref.Val { return flowFacts{f.call} }},
 		{"grant.agent", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Grant().Agent()) }},
 		{"grant.mission_by", cel.StringType, func(f *facts) ref.Val { return types.String(f.call.Grant().MissionBy()) }},
 		{"grant.scope", list, func(f *facts) ref.Val { return stringList(f.call.Grant().Scope().List()) }},

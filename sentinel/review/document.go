@@ -48,6 +48,7 @@ type document struct {
 	Outward        bool            `json:"outward"`
 	Tainted        bool            `json:"tainted"`
 	Judge          *judgePart      `json:"judge"`
+	Flow           *flowPart       `json:"flow,omitempty"`
 	Trace          *[]stepPart     `json:"trace,omitempty"`
 	CutBytes       int             `json:"cut_bytes"`
 }
@@ -98,6 +99,7 @@ func describeCall(c sentinel.Call, v view) (string, bool) {
 		Agent: g.Agent(), Scope: listScope(g.Scope()),
 		Skill:   skillPart{s.Name(), string(s.Effect()), string(s.Reaches()), k.cut(s.Spec().Description, maxDescription)},
 		Touches: describeTouches(c, v), Outward: c.Outward(), Tainted: c.Tainted(), Judge: cmp.Or(v.judged, describeFindings(c)),
+		Flow:  describeFlow(c),
 		Trace: describeSteps(c.Trace(), v.trace),
 	}
 	if v.keys {

@@ -56,7 +56,7 @@ type Options struct {
 	Modes Modes
 	// Prompt replaces the first part of the system message: what the document's
 	// fields mean and how to weigh them. How to answer is added to it, and what
-	// Keys and Trace change. Its version is custom- and the first 12 hexadecimal
+	// Keys, Trace and Flows change. Its version is custom- and the first 12 hexadecimal
 	// digits of its SHA-256. Empty means ours.
 	Prompt string
 	// Graded asks for a confidence besides the decision: the verdict has a
@@ -72,6 +72,9 @@ type Options struct {
 	// Trace is how many of the agent's last steps the model is told of, 20 at
 	// most: skill, effect, trust, outcome and size, no contents.
 	Trace int
+	// Flows is how many skills are marked sensitive. Where there is one, the system message
+	// tells how to read what a question says of private data that goes out.
+	Flows int
 	// Unavailable and Unjudgeable are the two columns of outcomes without a
 	// judgement. A row that is missing takes its default, see DefaultUnavailable.
 	Unavailable sentinel.OutageTable

@@ -27,6 +27,8 @@ var (
 	keysText string
 	//go:embed prompts/v3-trace.txt
 	traceText string
+	//go:embed prompts/v3-flow.txt
+	flowText string
 	//go:embed prompts/v3-answer.txt
 	answerText string
 	//go:embed prompts/v3-answer-reasoning.txt
@@ -122,6 +124,9 @@ func newForm(o Options, model llm.Config) form {
 	}
 	if o.Trace > 0 {
 		parts = append(parts, strings.TrimSpace(traceText))
+	}
+	if o.Flows > 0 {
+		parts = append(parts, strings.TrimSpace(flowText))
 	}
 	switch f.way {
 	case llm.ViaTool:

@@ -12,6 +12,10 @@
 // grants made before the taint asks, and agent.extend adds nothing whose
 // effect can't be undone, costs money or isn't known.
 //
+// Other calls may name skills too, as the steps of a workflow do. What stands in an argument
+// called skill, step, tool, action, function or uses, and is a registered skill's name or
+// a domain, must be in the grant: a workflow would run it in the agent's place.
+//
 // A Reason never holds the name the model wrote: an unknown skill's name is
 // the model's own text. What not to do: don't pass another Registry than the
 // one the calls were made with.
@@ -38,6 +42,7 @@ const (
 	CodeWiderThanParent  = "scope.wider_than_parent"
 	CodeAfterTaint       = "scope.after_taint"
 	CodeExtendAfterTaint = "scope.extend_after_taint"
+	CodeNamedSkills      = "scope.named_skills"
 )
 
 // The skills whose argument "skills" is a list of skills to hand on.
@@ -100,7 +105,10 @@ func (g *Gate) judgeCall(c sentinel.Call) sentinel.Verdict {
 	if n := c.Skill().Name(); n == SkillDispatch || n == SkillExtend {
 		return g.judgeDelegation(c)
 	}
-	return sentinel.Pass()
+	if g.reg == nil || strings.HasPrefix(c.Skill().Name(), ownDomain) || !mayNameSteps(c.Args()) {
+		return sentinel.Pass()
+	}
+	return g.judgeNamed(c)
 }
 
 // judgeFollowing judges the call that commits what another wrote. The first call's skill
