@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/sentinel"
 )
 
 // What the model is shown of earlier turns, at most.
@@ -45,3 +46,40 @@ func measureMessage(m llm.Message) int {
 	}
 	return n
 }
+
+// earlierTurns are the turns of a conversation that are over and were answered.
+type earlierTurns struct {
+	messages []llm.Message          // what the next turn's model is shown
+	said     []sentinel.EarlierTurn // what the user said, oldest first
+}
+
+// add adds a turn that was answered.
+func (e earlierTurns) add(messages []llm.Message, said sentinel.EarlierTurn) earlierTurns {
+	return earlierTurns{trimHistory(messages), sentinel.KeepNewestTurns(append(slices.Clip(e.said), said))}
+}
+
+// readSaid is what the user said in a turn, as the record of its end has it. The first
+// message of a turn is its request; one whose messages were too many for the record keeps
+// its taint alone.
+func (end *endRecord) readSaid() sentinel.EarlierTurn {
+	said := sentinel.EarlierTurn{Tainted: end.Reply.Tainted && !end.TaintedBefore}
+	if len(end.Messages) > 0 && end.Messages[0].Role == llm.RoleUser {
+		said.Words = end.Messages[0].Content
+	}
+	return said
+}
+
+// taintOf is a grant with a taint as records have it.
+func taintOf(tainted, before bool) sentinel.Grant {
+	var g sentinel.Grant
+	if !tainted {
+		return g
+	}
+	if before {
+		return g.TaintBefore()
+	}
+	return g.Taint()
+}
+
+// isTaintedBefore reports whether a grant's taint is of earlier turns alone.
+func isTaintedBefore(g sentinel.Grant) bool { return g.Tainted() && !g.TaintedThisTurn() }

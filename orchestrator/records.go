@@ -43,7 +43,7 @@ type openRecord struct {
 	Request string    `json:"request"` // its id
 	Grant   string    `json:"grant"`
 	Scope   []string  `json:"scope"`
-	Tainted bool      `json:"tainted"`
+	Tainted bool      `json:"tainted"` // of earlier turns
 	Started time.Time `json:"started"`
 }
 
@@ -62,6 +62,9 @@ type roundRecord struct {
 	Last    bool `json:"last,omitempty"`
 	Nudged  bool `json:"nudged,omitempty"`
 	Tainted bool `json:"tainted,omitempty"`
+	// TaintedBefore says that the taint is of earlier turns alone. A record of a program that
+	// didn't say so has a taint of its own turn.
+	TaintedBefore bool `json:"tainted_before,omitempty"`
 	// Omitted is how many calls of the turn's own were not proposed so far.
 	Omitted int `json:"omitted,omitempty"`
 	// Ended are the agents that had ended since, as the turn saw it.
@@ -77,6 +80,7 @@ type agentRecord struct {
 	V       int          `json:"v"`
 	Grant   string       `json:"grant"`
 	Tainted bool         `json:"tainted"`
+	Before  bool         `json:"tainted_before,omitempty"` // as in roundRecord
 	Round   agents.Round `json:"round"`
 	Spent   Spent        `json:"spent"` // so far
 }
@@ -86,6 +90,7 @@ type agentEndRecord struct {
 	V       int           `json:"v"`
 	Grant   string        `json:"grant"`
 	Tainted bool          `json:"tainted"`
+	Before  bool          `json:"tainted_before,omitempty"` // as in roundRecord
 	Result  agents.Result `json:"result"`
 	Spent   Spent         `json:"spent"`
 }
@@ -96,6 +101,9 @@ type endRecord struct {
 	Request string `json:"request"`
 	Reply   Reply  `json:"reply"`
 	Failure string `json:"failure,omitempty"`
+	// TaintedBefore says that the turn itself has read nothing of others. A record of a
+	// program that didn't say so has, if its reply is tainted.
+	TaintedBefore bool `json:"tainted_before,omitempty"`
 	// Messages are what the next turns are shown of this one.
 	Messages loop.Messages `json:"messages,omitempty"`
 }

@@ -155,10 +155,7 @@ func (t *turn) launchAgent(c *otp.Context, k *agentRun) {
 		}
 		dep := t.findAgent(d)
 		inputs = append(inputs, agents.Input{Agent: d, Answer: dep.result().Answer})
-		k.desk.Hear(dep.desk)
-		if dep.desk.Tainted() {
-			k.desk.Taint()
-		}
+		k.desk.Hear(dep.desk) // with its taint
 	}
 	updates, told := k.toldBefore()
 	t.tune.reachPlace("launch")
@@ -349,10 +346,7 @@ func (t *turn) widenGrant(k *agentRun, a dispatchArgs) ([]*skills.Skill, error) 
 // writeToAgent gives an agent words of the orchestrator's model. The model may have read
 // anything by now, so its taint is the agent's from here on.
 func (t *turn) writeToAgent(c *otp.Context, k *agentRun, w orchestratorWord, msg any) {
-	k.desk.Hear(t.desk)
-	if t.desk.Tainted() {
-		k.desk.Taint()
-	}
+	k.desk.Hear(t.desk) // with its taint
 	if k.agent == nil {
 		k.addContext(w)
 		return

@@ -134,8 +134,12 @@ func (c Call) Trace() Trace { return c.trace }
 // BeforeTaint returns the skills handed to sub-agents before the taint.
 func (c Call) BeforeTaint() skills.Scope { return c.granted }
 
-// Tainted reports whether the agent had read an untrusted result.
+// Tainted reports whether the agent had read an untrusted result, in this turn or in one
+// before it.
 func (c Call) Tainted() bool { return c.grant.Tainted() || c.trace.Untrusted() }
+
+// TaintedThisTurn reports whether the agent had read an untrusted result in this turn.
+func (c Call) TaintedThisTurn() bool { return c.grant.TaintedThisTurn() || c.trace.Untrusted() }
 
 // Args returns the canonical JSON (RFC 8785) of the arguments.
 func (c Call) Args() string { return c.args }

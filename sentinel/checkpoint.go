@@ -203,7 +203,7 @@ func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start tim
 	if !isAnswer(name, v, c) {
 		return Verdict{State: Failed, Code: name + ".no_answer", Reason: "the gate gave no verdict that counts"}
 	}
-	if v.Doubt != nil && name != GateJudge {
+	if v.Doubt != nil && name != GateJudge && name != GateScope {
 		v = v.countDoubt()
 	}
 	return v.withinBounds()

@@ -19,7 +19,7 @@ func isOutward(c Call) bool {
 	if c.skill == nil {
 		return true
 	}
-	request, _ := c.grant.Request()
+	request := c.grant.OwnRequest()
 	if c.skill.Effect() == skills.Read {
 		dest := destinationsOf(c.touch)
 		if len(dest) == 0 {

@@ -282,6 +282,8 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 	v.p = g.profiles.get(v.s, func() *profile { return newProfile(v.s) })
 	if r, ok := c.Grant().Request(); ok {
 		v.request = g.readText(r)
+		v.said = g.readSaid(c.Grant())
+		g.goOn(v)
 	}
 	if m := c.Grant().Mission(); m != "" && !c.Grant().MissionTainted() {
 		v.mission = g.readText(m)
