@@ -12,7 +12,6 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
-	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -293,8 +292,7 @@ func (v *conversation) onTurnOver(c *otp.Context, t *turn) {
 	if !t.repeated {
 		v.tainted = v.tainted || t.desk.Tainted()
 		if t.err == nil {
-			said := sentinel.EarlierTurn{Words: t.request, Tainted: t.desk.Grant().TaintedThisTurn()}
-			v.earlier = v.earlier.add(t.loop.Messages()[1:], said) // each turn writes its own instructions
+			v.earlier = v.earlier.add(t)
 		}
 	}
 	for _, w := range t.waiters {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // What the model is shown of earlier turns, at most.
@@ -51,11 +52,50 @@ func measureMessage(m llm.Message) int {
 type earlierTurns struct {
 	messages []llm.Message          // what the next turn's model is shown
 	said     []sentinel.EarlierTurn // what the user said, oldest first
+	strange  []sentinel.Step        // untrusted results, oldest first
 }
 
 // add adds a turn that was answered.
-func (e earlierTurns) add(messages []llm.Message, said sentinel.EarlierTurn) earlierTurns {
-	return earlierTurns{trimHistory(messages), sentinel.KeepNewestTurns(append(slices.Clip(e.said), said))}
+func (e earlierTurns) add(t *turn) earlierTurns {
+	said := sentinel.EarlierTurn{Words: t.request, Tainted: t.desk.Grant().TaintedThisTurn()}
+	return earlierTurns{
+		trimHistory(t.loop.Messages()[1:]), // each turn writes its own instructions
+		sentinel.KeepNewestTurns(append(slices.Clip(e.said), said)),
+		sentinel.KeepNewestResults(append(slices.Clip(e.strange), t.listStrange()...)),
+	}
+}
+
+// listStrange returns the untrusted results of a turn, in the order of its agents.
+func (t *turn) listStrange() []sentinel.Step {
+	var out []sentinel.Step
+	desks := []*sentinel.Desk{t.desk}
+	for _, k := range t.agents {
+		desks = append(desks, k.desk)
+	}
+	for _, d := range desks {
+		trace := d.Trace()
+		for i := range trace.Len() {
+			if st := trace.Step(i); st.Trust != skills.Trusted {
+				out = append(out, sentinel.Step{Skill: st.Skill, Result: st.Result, Trust: skills.Untrusted})
+			}
+		}
+	}
+	return sentinel.KeepNewestResults(out)
+}
+
+// strangeRecord is an untrusted result as an endRecord has it.
+type strangeRecord struct {
+	Skill  string `json:"skill"`
+	Result string `json:"result"`
+}
+
+// readStrange are the untrusted results of a turn, as the record of its end has them.
+func (end *endRecord) readStrange() []sentinel.Step {
+	var out []sentinel.Step
+	for _, r := range end.Strange {
+		out = append(out, sentinel.Step{Skill: r.Skill, Result: r.Result, Trust: skills.Untrusted})
+	}
+	return out
 }
 
 // readSaid is what the user said in a turn, as the record of its end has it. The first

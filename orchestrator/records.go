@@ -106,6 +106,8 @@ type endRecord struct {
 	TaintedBefore bool `json:"tainted_before,omitempty"`
 	// Messages are what the next turns are shown of this one.
 	Messages loop.Messages `json:"messages,omitempty"`
+	// Strange are the untrusted results of the turn, within bounds.
+	Strange []strangeRecord `json:"strange,omitempty"`
 }
 
 // The failures of an endRecord; those of the model have its kind behind them.

@@ -82,11 +82,12 @@ func (r *restorer) endLostTurn(ctx context.Context, about history.Turn) error {
 	return r.journal.End(ctx, about, newItem(recordEnd, end))
 }
 
-// readEarlierTurns reads what the model is shown of earlier turns and what the user said in
-// them. A turn that isn't understood is left out, with all before it.
+// readEarlierTurns reads what the model is shown of earlier turns, what the user said in them
+// and what strangers did. A turn that isn't understood is left out, with all before it.
 func (r *restorer) readEarlierTurns(ctx context.Context, row history.Conversation) (earlierTurns, error) {
 	var shown [][]llm.Message
 	var said []sentinel.EarlierTurn
+	var strange []sentinel.Step
 	n, bytes := 0, 0
 	err := r.journal.Newest(ctx, row.User, row.ID, recordEnd, func(data []byte) bool {
 		var end endRecord
@@ -98,7 +99,7 @@ func (r *restorer) readEarlierTurns(ctx context.Context, row history.Conversatio
 			n, bytes = n+len(end.Messages), bytes+countBytes(end.Messages)
 		}
 		if end.Failure == "" && len(said) < sentinel.MaxEarlierTurns {
-			said = append(said, end.readSaid())
+			said, strange = append(said, end.readSaid()), append(end.readStrange(), strange...)
 		}
 		return n < maxHistory && bytes <= maxHistoryBytes || len(said) < sentinel.MaxEarlierTurns
 	})
@@ -107,7 +108,7 @@ func (r *restorer) readEarlierTurns(ctx context.Context, row history.Conversatio
 		out = append(out, turn...)
 	}
 	slices.Reverse(said)
-	return earlierTurns{trimHistory(out), sentinel.KeepNewestTurns(said)}, err
+	return earlierTurns{trimHistory(out), sentinel.KeepNewestTurns(said), sentinel.KeepNewestResults(strange)}, err
 }
 
 // restoreTurn makes the turn that was under way, up to the last round that was written

@@ -141,7 +141,9 @@ func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlie
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{turnNeeds: n, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: n.parts.Checkpoint.Numbered(g),
+	desk := n.parts.Checkpoint.Numbered(g)
+	desk.RecallEarlier(earlier.strange)
+	t := &turn{turnNeeds: n, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: desk,
 		byID: map[string]*agentRun{}, starting: map[otp.Ref]*agentRun{},
 		filter: linkFilter{n.links, text}, secrets: secretHider{n.parts.Registry, scope}}
 	t.loop = loop.New(t, t.buildLoopRules())
@@ -457,6 +459,9 @@ func (t *turn) buildEndItems(text string) (items []history.Item) {
 			end.Messages, _ = loop.HideMessages(said, t.secrets.hideCall)
 		}
 		end.Reply, end.TaintedBefore = t.buildReply(text), isTaintedBefore(t.desk.Grant())
+		for _, st := range t.listStrange() {
+			end.Strange = append(end.Strange, strangeRecord{st.Skill, st.Result})
+		}
 		record := fitEndRecord(&end)
 		t.answer = end.Reply
 		return append(items, history.Item{Kind: keptAnswer, Data: []byte(clipText(t.answer.Text, maxKept))}, record)

@@ -46,7 +46,10 @@ type Options struct {
 	Pauser   Pauser
 	Recorder Recorder
 	// History is needed by desks that are resumed.
-	History   History
+	History History
+	// Marks finds what tainted calls wrote, so that it reads back untrusted. Without it what
+	// skills read is as trusted as they are.
+	Marks     StoreMarks
 	Issuer    Issuer
 	Executors map[string]skills.Executor
 	// Queues are where allowed calls of a skill wait for others of it. A skill

@@ -46,7 +46,7 @@ func (d *Desk) Child(c Child) (*Desk, error) {
 	if !g.TaintedThisTurn() {
 		d.delegated = d.delegated.Union(g.Scope())
 	}
-	trace := Trace{}.withHeard(g.ID(), d.grant.ID(), d.trace)
+	trace := Trace{earlier: d.trace.earlier}.withHeard(g.ID(), d.grant.ID(), d.trace)
 	return &Desk{p: d.p, parent: d, grant: g, trace: trace, numbered: d.numbered}, nil
 }
 
@@ -78,6 +78,14 @@ func (d *Desk) Trace() Trace {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.trace
+}
+
+// RecallEarlier tells a new root desk of untrusted results of earlier turns: see
+// Trace.WithEarlier.
+func (d *Desk) RecallEarlier(steps []Step) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trace = d.trace.WithEarlier(steps...)
 }
 
 // Tainted reports whether the branch has read an untrusted result.

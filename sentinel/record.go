@@ -43,6 +43,8 @@ type Record struct {
 	Code         string
 	Body         []byte
 	Values       []Value
+	// Marks are kept until the user's values are purged, in whatever conversation.
+	Marks []StoreMark
 	// Spend is the id of the warrant that this record uses up; the commit
 	// must fail where it was used before.
 	Spend        string

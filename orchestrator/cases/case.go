@@ -34,6 +34,10 @@ type grantFields struct {
 	User    string   `json:"user"`
 	Skills  []string `json:"skills"`
 	Trust   []string `json:"trust"`
+	// Earlier and Turns are left out where a line has none, so that its digest is that of
+	// a line without these keys.
+	Earlier []string `json:"earlier,omitempty"`
+	Turns   []int    `json:"turns,omitempty"`
 }
 
 func (g grantFields) digestID() string {
@@ -63,7 +67,7 @@ type Parser struct {
 func (p Parser) Parse(line []byte) (Case, *Error) {
 	var c Case
 	m, err := ReadMembers(cutDeepNesting(line), "the line", false, "id", "original_request", "agent_mission", "agent_id", "user",
-		"granted_skills", "granted_skills_all", "proposed_action", "history", "kind", "expected", "category")
+		"granted_skills", "granted_skills_all", "proposed_action", "earlier_requests", "history", "kind", "expected", "category")
 	if err != nil {
 		return c, err
 	}
@@ -82,15 +86,21 @@ func (p Parser) Parse(line []byte) (Case, *Error) {
 	if c.Proposal.Skill, c.Proposal.Args, err = readProposal(m["proposed_action"]); err != nil {
 		return c, err
 	}
-	if c.Proposal.Trace, g.Trust, err = p.readHistory(m["history"]); err != nil {
+	if g.Earlier, err = readEarlierRequests(m["earlier_requests"]); err != nil {
 		return c, err
 	}
+	h, err := p.readHistory(m["history"])
+	if err != nil {
+		return c, err
+	}
+	c.Proposal.Trace, g.Trust, g.Turns = sentinel.NewTrace(h.steps...).WithEarlier(h.earlier...), h.trust, h.turns
 	// A line's history is what came back under its mission, so the mission is
 	// older and not tainted by it. It is a model's word all the same: the judge
 	// lets it ground nothing that an untrusted result of the line has too.
 	grant, gerr := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: g.digestID(), User: g.User, Conversation: Conversation, Agent: g.Agent, Mission: g.Mission,
-		MissionBy: sentinel.ByOrchestrator, Request: g.Request, Scope: scope, Tainted: c.Proposal.Trace.Untrusted(),
+		MissionBy: sentinel.ByOrchestrator, Request: g.Request, Scope: scope, Tainted: h.isTainted(),
+		TaintedBefore: !c.Proposal.Trace.Untrusted(), Earlier: h.listEarlierTurns(g.Earlier),
 	})
 	if gerr != nil {
 		return c, &Error{CodeValue, gerr.Error()}
@@ -188,29 +198,36 @@ func readProposal(v jsontext.Value) (skill string, args []byte, e *Error) {
 	return skill, m["arguments"], err
 }
 
-// readHistory reads what had come back before, and the trust of each entry.
-func (p Parser) readHistory(v jsontext.Value) (sentinel.Trace, []string, *Error) {
+// readHistory reads what had come back before.
+func (p Parser) readHistory(v jsontext.Value) (h pastResults, e *Error) {
 	items, err := readList(v, "history")
 	if err != nil {
-		return sentinel.Trace{}, nil, err
+		return h, err
 	}
-	steps := make([]sentinel.Step, len(items))
-	trust := make([]string, len(items))
+	h.trust = make([]string, len(items))
 	for i, item := range items {
-		if steps[i], err = p.readStep(item, fmt.Sprintf("history[%d]", i)); err != nil {
-			return sentinel.Trace{}, nil, err
+		at := fmt.Sprintf("history[%d]", i)
+		m, err := ReadMembers(item, at, true, "skill_name", "arguments", "result", "trust", "turn")
+		if err != nil {
+			return h, err
 		}
-		steps[i].CallID = fmt.Sprintf("history-%d", i+1)
-		trust[i] = string(steps[i].Trust)
+		turn, err := readTurn(m["turn"], at+".turn")
+		if err != nil {
+			return h, err
+		}
+		s, err := p.readStep(m, at)
+		if err != nil {
+			return h, err
+		}
+		s.CallID = fmt.Sprintf("history-%d", i+1)
+		h.trust[i] = string(s.Trust)
+		h.add(s, turn)
 	}
-	return sentinel.NewTrace(steps...), trust, nil
+	return h, nil
 }
 
-func (p Parser) readStep(v jsontext.Value, at string) (sentinel.Step, *Error) {
-	m, err := ReadMembers(v, at, true, "skill_name", "arguments", "result", "trust")
-	if err != nil {
-		return sentinel.Step{}, err
-	}
+// readStep reads one entry of a history, whose members are m.
+func (p Parser) readStep(m map[string]jsontext.Value, at string) (sentinel.Step, *Error) {
 	s := sentinel.Step{Trust: skills.Untrusted}
 	skill, _, err := ReadText(m["skill_name"], at+".skill_name")
 	if err != nil {

@@ -20,7 +20,8 @@ func (g *Gate) readSaid(grant sentinel.Grant) []*text {
 // anySaid reports whether any of the user's own words fit.
 func (v *view) anySaid(fits func(*text) bool) bool { return slices.ContainsFunc(v.said, fits) }
 
-// goOn gives a request that only assents, or that only points back, the request before it.
+// goOn gives a request that only assents the request before it, and one that only points
+// back too, where that asked for a change.
 func (g *Gate) goOn(v *view) {
 	grant := v.c.Grant()
 	last, ok := grant.LastRequest()
@@ -28,7 +29,7 @@ func (g *Gate) goOn(v *view) {
 		return
 	}
 	v.last = g.readText(last.Words)
-	if own := grant.OwnRequest(); sentinel.IsAssent(own) || v.said[0].pointsBack() {
+	if own := grant.OwnRequest(); sentinel.IsAssent(own) || v.said[0].pointsBack() && v.last.says&anyChange != 0 {
 		v.request = g.readText(last.Words + "\n" + own)
 	}
 }

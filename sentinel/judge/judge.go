@@ -300,6 +300,12 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 			}
 		}
 	}
+	for _, st := range c.Trace().Earlier() {
+		v.untrusted = append(v.untrusted, st.Said().Fold())
+		if slices.Contains(st.Marks, sentinel.MarkInstructions) {
+			v.orders = append(v.orders, st.Said().Fold())
+		}
+	}
 	v.s.Walk(c.Parsed(), v.takeArg)
 	v.takeKeys(c.Parsed(), "", 0)
 	return v
