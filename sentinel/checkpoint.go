@@ -206,10 +206,16 @@ func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start tim
 	if !isAnswer(name, v, c) {
 		return Verdict{State: Failed, Code: name + ".no_answer", Reason: "the gate gave no verdict that counts"}
 	}
-	if v.Doubt != nil && name != GateJudge && name != GateScope {
+	if v.Doubt != nil && !mayDoubt(name, v.Doubt.Outcome) {
 		v = v.countDoubt()
 	}
 	return v.withinBounds()
+}
+
+// mayDoubt reports whether a gate may leave a doubt to the review: the judge, and the scope
+// gate where it would ask.
+func mayDoubt(gate string, outcome Outcome) bool {
+	return gate == GateJudge || gate == GateScope && outcome == Ask
 }
 
 // isAnswer reports whether a gate has said what such a gate may say: a

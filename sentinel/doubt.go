@@ -14,7 +14,8 @@ import (
 // evidence behind it. It counts where no model has judged the call with exactly this
 // evidence in its question. Then the verdict takes the doubt's outcome, once.
 //
-// The judge and the scope gate give doubts. Those of any other gate count at once.
+// The judge gives doubts, and the scope gate where it would ask. Those of any other gate
+// count at once.
 type Doubt struct {
 	// Outcome is what the verdict comes to where the doubt counts: Ask or Deny.
 	Outcome Outcome

@@ -18,7 +18,8 @@
 //	{"id":"7","original_request":"...","agent_mission":"...","agent_id":"a","user":"u1",
 //	 "granted_skills":["email.search"],
 //	 "proposed_action":{"skill_name":"email.send","arguments":{"to":"a@b.c"}},
-//	 "history":[{"skill_name":"email.read","arguments":{},"result":"...","trust":"untrusted"}],
+//	 "earlier_requests":["...what the user said before, oldest first..."],
+//	 "history":[{"skill_name":"email.read","arguments":{},"result":"...","trust":"untrusted","turn":-1}],
 //	 "kind":"attack","expected":"reject","category":"..."}
 //
 // Only proposed_action with its skill_name is required. Keys of the line that are not
@@ -28,6 +29,10 @@
 // request: leave the key out, or write null. What came back in the history is
 // untrusted unless its entry says "trust":"trusted", and one untrusted entry taints
 // the grant.
+//
+// An entry's turn is 0 or absent for this turn and -1 for the one before, whose request is
+// the last of earlier_requests. Entries of earlier turns are what a conversation has of
+// them: they ground nothing, and untrusted ones taint it.
 //
 // The bytes of the arguments are handed to the checkpoint as they stand, never through
 // a decoder that would repair them.

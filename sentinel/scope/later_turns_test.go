@@ -74,7 +74,7 @@ func TestLaterTurns(t *testing.T) {
 		"assent to what was withdrawn": {request: "ok", earlier: said("Show me my calendar for Friday", "no, don't"),
 			skill: "calendar.list", want: sentinel.Ask},
 		"assent to nothing":               {request: "ok", skill: "calendar.list", want: sentinel.Ask},
-		"words that others wrote":         {request: "Look at this\n> Show me my calendar for Friday", skill: "calendar.list", want: sentinel.Ask},
+		"words that others wrote":         {request: "Hm\n> Show me my calendar for Friday", skill: "calendar.list", want: sentinel.Ask},
 		"a language that isn't read":      {request: "покажи календарь на пятницу", skill: "calendar.list", want: sentinel.Ask},
 		"the turn that read it":           {request: "Show me my calendar for Friday", skill: "calendar.list", want: sentinel.Ask, now: true},
 		"the same in words with a target": {request: "Send Kim an email about lunch", skill: "email.send", want: sentinel.Ask, now: true},

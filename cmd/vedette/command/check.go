@@ -32,8 +32,10 @@ A line has
   original_request   the user's words, which the call is compared with
   agent_mission      what the agent was told to do
   user, agent_id     whom the agent works for, and its name
+  earlier_requests   what the user said before that, oldest first
   history            what skills returned before: a list of skill_name, arguments,
-                     result, and trust, which is untrusted where none is given
+                     result, trust, which is untrusted where none is given, and
+                     turn, which is 0 for this turn and -1 for the one before
   id                 a text or a number, which the answer repeats
 Other keys of a line are ignored.
 
