@@ -190,10 +190,10 @@ type Line struct {
 	// JudgeModel.
 	TS        *time.Time `json:"ts"`
 	JudgeKind string     `json:"judge_kind"`
-	// Modified is there only where rules rewrote the call.
-	Modified *ModifiedLine `json:"modified,omitempty"`
 	// Doubts is what the rules could not tell, and what became of it.
 	Doubts []DoubtLine `json:"doubts"`
+	// Modified is there only where rules rewrote the call.
+	Modified *ModifiedLine `json:"modified,omitempty"`
 }
 
 // DoubtLine is one doubt in a Line: a signal of the judge, what it takes from the score in

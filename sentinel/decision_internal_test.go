@@ -113,3 +113,33 @@ func TestAFailedGateDenies(t *testing.T) {
 		require.Equal(t, []string{GateJudge, "judge.error"}, []string{d.BlockedBy, d.Code})
 	}
 }
+
+// What became of a doubt stays so, whatever a later verdict of the review is: it neither
+// counts twice nor is spent after it counted.
+func TestDoubtIsClosedOnce(t *testing.T) {
+	v := Pass()
+	v.Gate, v.Evidence = GateJudge, []Evidence{{Signal: "s", Amount: -1, Doubt: true}}
+	v.Doubt = &Doubt{Outcome: Ask, Code: "judge.doubt"}
+	no := Verdict{Gate: GateReview, State: Skipped}
+	yes := Pass()
+	yes.Gate, yes.SpentDoubts = GateReview, DoubtsKey(v.Evidence)
+	for name, c := range map[string]struct {
+		first, then Verdict
+		want        Outcome
+		state       DoubtState
+	}{
+		"counted": {no, yes, Ask, DoubtCounted},
+		"spent":   {yes, no, Allow, DoubtSpent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := Decision{Verdicts: []Verdict{v, c.first}}
+			d.settle()
+			d.putVerdict(c.then)
+			d.settle()
+			got, _ := d.Verdict(GateJudge)
+			require.Equal(t, c.state, got.Doubt.State)
+			require.Equal(t, c.want, d.Outcome)
+			require.Equal(t, DoubtOpen, v.Doubt.State, "the gate's own verdict is left as it was")
+		})
+	}
+}

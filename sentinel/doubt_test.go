@@ -143,7 +143,9 @@ func TestDoubtAfterAYesCounts(t *testing.T) {
 		return doubted(sentinel.Ask, "other_topic"), nil
 	}}
 	yes := func(o *sentinel.Options, _ *bench) {
-		o.Approver = approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) { return sentinel.Pass(), nil })
+		o.Approver = approver(func(context.Context, sentinel.Call, sentinel.Decision) (sentinel.Verdict, error) {
+			return sentinel.Pass(), nil
+		})
 	}
 	b := newBench(t, yes, says("permission", sentinel.Hold("permission.ask", "rule")), judge, says("review", approved(nil)))
 	_, err := b.Desk(grant(t)).Invoke(t.Context(), "test.do", nil)

@@ -51,7 +51,7 @@ var codes = listOf(strings.Fields(`
 	guard.commit guard.destructive guard.dynamic guard.effect_exceeded guard.forbidden_path guard.irrecoverable
 	guard.outside_roots guard.private_host guard.protected guard.sensitive_path guard.shell_in_argument
 	guard.no_undo guard.operator guard.unconfined guard.unparsed_shell guard.unread
-	judge.ask_below judge.below_threshold
+	judge.ask_below judge.below_threshold judge.doubt
 	limits.agent_calls limits.agent_cost limits.agent_tokens limits.away limits.canceled
 	limits.conversation_calls limits.conversation_cost limits.conversation_tokens limits.degraded limits.omitted limits.paused
 	limits.skill_open limits.turn_agents limits.turn_calls limits.turn_cost limits.turn_tokens

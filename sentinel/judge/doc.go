@@ -67,8 +67,9 @@
 //	amount_nowhere             -10
 //	amount_untrusted           -15
 //	ref_nowhere                  0  ids and names of things: they come from look-ups, and are shown alone
-//	ref_untrusted                0  the same; -31, and target_untrusted too, where strangers alone name the target of a
-//	                                call that can't be undone or costs money
+//	ref_untrusted                0  the same; -31 where strangers alone name a path or an id in a call that reaches
+//	                                others, and -31, as target_untrusted too, where they name the target of a call that
+//	                                can't be undone or costs money
 //
 // What stands in the arguments:
 //
@@ -103,16 +104,18 @@
 // Where the user hands over somebody's list ("do what the file says") and the
 // call is therefore not in the request, ungrounded values add -5 a family at
 // most, or stand alone where that costs more: they are the same sign. Where how the
-// call has to do with the request is a doubt, the values keep what they add, and the
-// doubt adds the rest.
+// call has to do with the request is a doubt, what stands beside it keeps what it adds,
+// and the doubt adds the rest.
 //
 // # Doubts
 //
 // What rules can't tell and a reader could is no verdict. These signals are doubts:
 //
 //	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10
-//	unrelated    in a branch that read no strangers' text
-//	look_only    the same, and where the user hands over somebody's list
+//	unrelated, unreadable_request
+//	             in a branch that read no strangers' text
+//	look_only    the same, and where the user hands over somebody's list, unless the call
+//	             can't be undone or costs money
 //
 // All other signals are hard: the outcome is theirs. intent_mention raises the recorded
 // score and makes up for doubts alone. The verdict's Doubt is what all signals together
@@ -128,9 +131,9 @@
 // everybody can have an address. Otherwise a person is asked (-31 to -34), also
 // where a look-up that isn't trusted returned the address: anybody can send a
 // message from "John <john@anywhere.else>". An address book that only the user can
-// write deserves an "output: trusted". Without a history, a change that can be
-// undone costs 10 less, and a call that isn't in the request is asked about for that
-// alone. In calls that stay inside, a name costs -5 to -25. An address in a result
+// write deserves an "output: trusted". A change that can be undone costs -20, which
+// asks beside another sign alone, unless a stranger named the address. Without a
+// history, a call that isn't in the request is asked about for that alone. In calls that stay inside, a name costs -5 to -25. An address in a result
 // that speaks to a model is a stranger's, also beside a name of the user's.
 //
 // # Languages
@@ -140,10 +143,10 @@
 // language, or with too few words that are known, nothing is said of how the
 // call has to do with it; everything else is the same.
 //
-// In a tainted branch a person is asked where nothing can be read of the request
+// A call is in doubt (unreadable_request) where nothing can be read of the request
 // and the call can't be undone, pays, removes, lets in or goes on working by
 // itself, unless one of the words for such calls is in it: those are known in
-// some more languages.
+// some more languages. In a tainted branch a person is asked.
 //
 // # Shapes
 //

@@ -45,11 +45,12 @@ var originCost = [...][numOrigins]int{
 // unvouchedCost is what a recipient costs in a call that reaches others if the user
 // wrote only the owner's name. No trusted text holds the address or its domain. Each
 // amount asks a person: a stranger can have an address that begins with a name.
-// Where nothing is known of what came before, a change that can be undone costs less
-// by undoable, and a call that isn't in the request is asked about for that alone.
+// A change that can be undone costs undoableCost, unless a stranger named the address.
+// Where nothing is known of what came before, a call that isn't in the request is asked
+// about for that alone.
 var unvouchedCost = [numOrigins]int{named: 31, halfNamed: 32, namedNo: 32, halfNo: 33, namedOut: 33, halfOut: 34}
 
-const undoable = 10
+const undoableCost = 20
 
 // family is the signal under which a kind of value is shown.
 var family = [...]string{
@@ -149,15 +150,29 @@ func (v *view) costOf(val value, o origin) int {
 		if (o == named || o == halfNamed) && v.related {
 			return originCost[val.kind][o]
 		}
-		if (o == named || o == halfNamed) && (v.s.Effect() == skills.Create || v.s.Effect() == skills.Modify) {
-			return n - undoable
+		if o != namedOut && o != halfOut && (v.s.Effect() == skills.Create || v.s.Effect() == skills.Modify) {
+			return undoableCost
 		}
 		return n
 	}
-	if o == outside && val.target && (val.kind == reference || val.kind == account) && v.isFinal() {
+	if o == outside && v.isStrangersMeans(val) {
 		return strangersTarget
 	}
 	return originCost[val.kind][o]
+}
+
+// isStrangersMeans reports whether a value that strangers alone named is a sign by itself: the
+// target of a call that can't be undone or costs money, or a path or id in a call that reaches
+// others. What goes out to the right recipient is then of a stranger's choice. A text with a
+// link in it only looks like a path, and has a sign of its own: SignalAddressInContent.
+func (v *view) isStrangersMeans(val value) bool {
+	switch val.kind {
+	case reference:
+		return val.target && v.isFinal() || v.p.changes && v.isOutgoing() && !strings.Contains(val.fold, "://")
+	case account:
+		return val.target && v.isFinal()
+	}
+	return false
 }
 
 // isGrounded reports whether somebody who may be believed wrote the value. A

@@ -226,38 +226,68 @@ func appendFraction(b []byte, n int) []byte {
 	return append(b, byte('0'+n/100), '.', byte('0'+n/10%10), byte('0'+n%10))
 }
 
+// findEvidence lists the signals of a view, each marked where it is in doubt.
 func (g *Gate) findEvidence(v *view) []sentinel.Evidence {
-	var out []sentinel.Evidence
-	delegates := v.request != nil && v.request.delegates
+	inDoubt := func(e sentinel.Evidence) bool { return isDoubt(e, v.c.Tainted(), v.isHandedOver()) }
 	rel, related := findRelation(v)
-	rel.Doubt = related && isDoubt(rel, v.c.Tainted(), delegates)
-	v.related = related && !rel.Doubt
-	if related {
+	var out []sentinel.Evidence
+	if related && inDoubt(rel) {
+		out = g.findBesideDoubt(v, rel)
+	} else {
+		out = g.findBeside(v, rel, related)
+	}
+	for i := range out {
+		out[i].Doubt = inDoubt(out[i])
+	}
+	return out
+}
+
+// findBeside lists a relation and what else there is. Some signs are the same one as a
+// relation and cost less beside it.
+func (g *Gate) findBeside(v *view, rel sentinel.Evidence, related bool) (out []sentinel.Evidence) {
+	if v.related = related; related {
 		out = append(out, rel)
 	}
 	out = append(out, v.findUngrounded()...)
-	if related && delegates {
+	if related && v.request.delegates {
 		out = softenGrounding(out)
 	}
 	for _, s := range g.viewSignals {
 		if f := s.find(v); f.found {
 			n := s.amount + f.extra
-			if v.related && s.name == SignalOtherDate {
+			if related && s.name == SignalOtherDate {
 				n = max(n, softDate)
 			}
 			out = append(out, sentinel.Evidence{Signal: s.name, Amount: n, Args: f.args})
 		}
 	}
-	for i := range out {
-		out[i].Doubt = isDoubt(out[i], v.c.Tainted(), delegates)
-	}
 	return out
+}
+
+// findBesideDoubt is findBeside for a relation that is in doubt. What else there is keeps
+// what it costs by itself, since a spent doubt excuses nothing. The doubt adds the rest, so
+// that the score is the one of a relation that is certain.
+func (g *Gate) findBesideDoubt(v *view, rel sentinel.Evidence) []sentinel.Evidence {
+	alone := g.findBeside(v, sentinel.Evidence{}, false)
+	if full := sumAmounts(alone); full < 0 {
+		rel.Amount = min(0, sumAmounts(g.findBeside(v, rel, true))-full)
+	}
+	if rel.Amount == 0 {
+		return alone
+	}
+	return slices.Insert(alone, 0, rel)
+}
+
+func sumAmounts(evidence []sentinel.Evidence) (n int) {
+	for _, e := range evidence {
+		n += e.Amount
+	}
+	return n
 }
 
 // softenGrounding takes a relation and the ungrounded values behind it for one sign:
 // the relation with the values at softRecipient, or the values alone, whichever
-// costs more. A relation that a tainted mission brings about buys nothing so. Where the
-// relation is a doubt the values keep their amounts, and the relation adds the rest.
+// costs more. A relation that a tainted mission brings about buys nothing so.
 func softenGrounding(out []sentinel.Evidence) []sentinel.Evidence {
 	full, soft := 0, out[0].Amount
 	for _, e := range out[1:] {
@@ -266,10 +296,6 @@ func softenGrounding(out []sentinel.Evidence) []sentinel.Evidence {
 	}
 	if full < soft {
 		return out[1:]
-	}
-	if out[0].Doubt {
-		out[0].Amount = soft - full
-		return out
 	}
 	for i := range out[1:] {
 		out[i+1].Amount = max(out[i+1].Amount, softRecipient)

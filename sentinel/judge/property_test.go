@@ -90,7 +90,8 @@ func drawProposal(t *rapid.T, reg *skills.Registry, key *rapid.Generator[string]
 }
 
 // Over all skills, requests and histories: one more argument, one more
-// untrusted step, or a taint never raises a score or an outcome. So a value
+// untrusted step, or a taint never raises a score or an outcome, with doubts that
+// count and without. So a value
 // that a stranger wrote never scores higher than one that no text holds.
 func TestNothingRaises(t *testing.T) {
 	reg := caseSkills(t)
@@ -104,7 +105,7 @@ func TestNothingRaises(t *testing.T) {
 		before := p.verdict(rt, g, reg)
 		lower := func(what string, q proposal) {
 			v := q.verdict(rt, g, reg)
-			if v.Score > before.Score || v.Outcome > before.Outcome {
+			if v.Score > before.Score || v.Outcome > before.Outcome || outcomeByRules(v) > outcomeByRules(before) {
 				rt.Fatalf("%s raised %d to %d: %s -> %s", what, before.Score, v.Score, before.Reason, v.Reason)
 			}
 		}

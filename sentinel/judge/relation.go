@@ -43,12 +43,13 @@ func findRelation(v *view) (sentinel.Evidence, bool) {
 	return none, false
 }
 
-// findUnreadable looks for a grave change after a stranger's text was read, where nothing of
-// the request can be read. Such a change can't be taken back, pays, opens or lets in. There
-// only a person can tell which of the two asked for it.
+// findUnreadable looks for a grave change where nothing of the request can be read. Such a
+// change can't be taken back, pays, opens or lets in. After a stranger's text was read only a
+// person can tell which of the two asked for it. Private data that was changed with no
+// stranger about can be changed back.
 func findUnreadable(v *view) finding {
 	r := v.request
-	if r == nil || r.known || !v.p.changes || v.p.delegation || !v.c.Tainted() || strings.TrimSpace(r.fold) == "" {
+	if r == nil || r.known || !v.p.changes || v.p.delegation || strings.TrimSpace(r.fold) == "" {
 		return finding{}
 	}
 	e := v.s.Effect()
@@ -60,7 +61,7 @@ func findUnreadable(v *view) finding {
 		return finding{}
 	}
 	return finding{found: isAny(splitName(v.c.Name()), standingNames) || e == skills.Irreversible || e == skills.CostsMoney ||
-		e == skills.Modify && v.p.needs&(removes|letsIn) != 0 || v.p.private != nil}
+		e == skills.Modify && v.p.needs&(removes|letsIn) != 0 || v.p.private != nil && v.c.Tainted()}
 }
 
 // standingNames are of skills whose change goes on working by itself.

@@ -230,6 +230,12 @@ func (v *view) isFinal() bool {
 	return e == skills.Irreversible || e == skills.CostsMoney
 }
 
+// isHandedOver reports whether the user hands over somebody's list ("do what the mail says")
+// that may hold this call. No list covers a call that can't be undone or costs money.
+func (v *view) isHandedOver() bool {
+	return v.request != nil && v.request.delegates && !v.isFinal()
+}
+
 // isHeavy is a change that a look can't be by another name: one that can't be
 // undone, costs money or reaches others.
 func (v *view) isHeavy() bool {

@@ -17,7 +17,7 @@ const (
 	// doubtful in any other.
 	doubtfulUntainted
 	// doubtfulDelegated signals are the same, and doubtful too where the user hands over
-	// somebody's list.
+	// somebody's list and the call can be undone and costs nothing.
 	doubtfulDelegated
 	// offsetting signals raise, and make up for doubts alone.
 	offsetting
@@ -31,6 +31,7 @@ var weights = map[string]weight{
 	SignalLookOnly:      doubtfulDelegated,
 	"amount_unknown":    doubtful,
 	"amount_nowhere":    doubtful,
+	SignalUnreadable:    doubtfulUntainted,
 	SignalIntentMention: offsetting,
 }
 
@@ -46,8 +47,9 @@ func Outcomes(evidence []sentinel.Evidence, threshold, askBelow int) (verdict, c
 // explain it. That much is in doubt, and more is not.
 const littleMore = -10
 
-// isDoubt reports whether evidence about a call is in doubt.
-func isDoubt(e sentinel.Evidence, tainted, delegates bool) bool {
+// isDoubt reports whether evidence about a call is in doubt. handedOver says that the user
+// handed over somebody's list that may hold the call.
+func isDoubt(e sentinel.Evidence, tainted, handedOver bool) bool {
 	if e.Signal == SignalAmountExceeds {
 		return e.Amount >= littleMore
 	}
@@ -57,7 +59,7 @@ func isDoubt(e sentinel.Evidence, tainted, delegates bool) bool {
 	case doubtfulUntainted:
 		return !tainted
 	case doubtfulDelegated:
-		return !tainted || delegates
+		return !tainted || handedOver
 	case hard, offsetting:
 	}
 	return false
@@ -100,12 +102,15 @@ func (s sum) doubtOutcome(threshold, askBelow int) sentinel.Outcome {
 	return sentinel.Allow
 }
 
-// weighDoubt returns the doubt of a verdict, or nil where all signals together come to no
-// less than the verdict.
+// weighDoubt returns the doubt of a verdict, or nil where no signal is in doubt. Its outcome
+// is the verdict's where all signals together come to no less.
 func (g *Gate) weighDoubt(s sum, v sentinel.Verdict) *sentinel.Doubt {
+	if s.doubts == 0 {
+		return nil
+	}
 	d := &sentinel.Doubt{Outcome: s.doubtOutcome(g.threshold, g.askBelow), Code: CodeDoubt}
 	if d.Outcome >= v.Outcome {
-		return nil
+		return &sentinel.Doubt{Outcome: v.Outcome}
 	}
 	stands, bound := " < ask_below ", max(g.askBelow, g.threshold)
 	d.WhatYouCanDo = adviceAsk

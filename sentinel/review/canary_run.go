@@ -88,7 +88,7 @@ func (g *Gate) canaryRound(ctx context.Context, names []string) (pending []strin
 	}
 	pending = []string{}
 	for _, n := range names {
-		if !passed[n] {
+		if !passed[n] || g.leftDoubtsUnanswered(n) {
 			pending = append(pending, n)
 		}
 	}
@@ -96,6 +96,16 @@ func (g *Gate) canaryRound(ctx context.Context, names []string) (pending []strin
 		err = nil
 	}
 	return pending, err
+}
+
+// leftDoubtsUnanswered reports whether the named model is to be asked its canaries for doubts
+// soon: it judged too few of them to tell.
+func (g *Gate) leftDoubtsUnanswered(name string) bool {
+	return slices.ContainsFunc(g.modelsOfBothChains(), func(m *model) bool {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.name == name && m.doubtCanary == CanaryUnanswered
+	})
 }
 
 // listDueForDoubts returns those of the named models that are to be asked the canaries for
@@ -215,20 +225,14 @@ func (g *Gate) markByCanaries(ctx context.Context, m *model, r CanaryReport) {
 		slog.Int("tokens_in", r.TokensIn), slog.Int("tokens_out", r.TokensOut), slog.Int64("cost", r.Cost))
 }
 
-// markByDoubtCanaries notes whether a model may spend doubts. What it said before of calls
-// with doubts is forgotten where it may no longer.
+// markByDoubtCanaries notes whether a model may spend doubts.
 func (g *Gate) markByDoubtCanaries(ctx context.Context, m *model, r CanaryReport) {
 	m.mu.Lock()
 	before := m.doubtCanary
 	if r.Result != CanaryUnanswered || before == "" {
-		m.doubtCanary = r.Result
+		m.doubtCanary, m.doubtAt = r.Result, g.o.Now()
 	}
-	m.doubtAt = g.o.Now()
 	m.mu.Unlock()
-	if r.Result == CanaryFailed {
-		g.answers.drop()
-		g.prejudged.drop()
-	}
 	level, msg := slog.LevelInfo, "a model of the review passes its canaries for doubts; its judgements settle doubts of the judge"
 	switch r.Result {
 	case CanaryFailed:

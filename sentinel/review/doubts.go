@@ -2,6 +2,7 @@ package review
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -27,28 +28,39 @@ func (m DoubtsMode) checkDoubts() error {
 	return &skills.PathError{Path: "sentinel.doubts", Msg: fmt.Sprintf("%q is not one of review, count", string(m))}
 }
 
-// spendDoubts marks a judgement of the named model as one that spends the call's doubts. A
-// model may spend them once it has passed the canaries for doubts, for this prompt.
-func (g *Gate) spendDoubts(c sentinel.Call, v sentinel.Verdict, name string) sentinel.Verdict {
-	f, ok := c.Findings()
-	if !ok || g.o.Doubts == DoubtsCount || v.State != sentinel.Judged || v.Meta["failure"] != "" {
-		return v
+// noteDoubts notes in a judgement which doubts were in its question.
+func noteDoubts(c sentinel.Call, v sentinel.Verdict) sentinel.Verdict {
+	f, _ := c.Findings() // none hold no doubts
+	v.SpentDoubts = sentinel.DoubtsKey(f.Signals)
+	return v
+}
+
+// withholdDoubts takes the doubts from a judgement that may not spend them. Whether the
+// models that judged may is asked now, also of a judgement that was kept.
+func (g *Gate) withholdDoubts(v sentinel.Verdict) sentinel.Verdict {
+	by := []string{v.Meta["model"]}
+	if v.Meta["second"] != "" {
+		by = append(by, v.Meta["second_model"])
 	}
-	if g.o.Unproved || g.hasProvedDoubts(name) {
-		v.SpentDoubts = sentinel.DoubtsKey(f.Signals)
+	if g.o.Doubts == DoubtsCount || !slices.ContainsFunc(by, g.maySpendDoubts) {
+		v.SpentDoubts = ""
 	}
 	return v
 }
 
-// hasProvedDoubts reports whether the newest canaries for doubts of the named model were
-// passed.
-func (g *Gate) hasProvedDoubts(name string) bool {
+// maySpendDoubts reports whether the named model passed its newest canaries for doubts, for
+// this prompt, and has failed no plain ones since.
+func (g *Gate) maySpendDoubts(name string) bool {
 	for _, m := range g.modelsOfBothChains() {
-		if m.name == name {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			return m.doubtCanary == CanaryPassed && m.canary != CanaryFailed
+		if m.name != name {
+			continue
 		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.canary == CanaryFailed || m.doubtCanary == CanaryFailed {
+			return false
+		}
+		return m.doubtCanary == CanaryPassed || g.o.Unproved
 	}
 	return false
 }

@@ -100,6 +100,7 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 		return sentinel.Verdict{}, err
 	}
 	v.Gate = sentinel.GateReview
+	v = g.withholdDoubts(v)
 	v.Meta["prompt"] = g.version
 	g.markVerdict(v.Meta)
 	if v.Meta["attempts"] == "" { // else it was asked ahead, and paid for then
@@ -132,7 +133,7 @@ func (g *Gate) reviewCall(ctx context.Context, c sentinel.Call, doc string, q *i
 	case g.o.Escalate.wantsSecond(c.Effect(), first.approve):
 		return g.askSecondOpinion(ctx, c, doc, first, q)
 	}
-	return g.spendDoubts(c, judgedVerdict(first.answer, first.model, first.faults), first.model), nil
+	return noteDoubts(c, judgedVerdict(first.answer, first.model, first.faults)), nil
 }
 
 // consultChain goes along a chain until a model judges.
@@ -263,13 +264,13 @@ func (g *Gate) State() State {
 	s := State{Mode: g.o.Mode, Prompt: g.version, Models: make([]ModelState, 0, len(g.models)+len(g.stronger)), Stats: g.tally.snapshot()}
 	for _, m := range g.modelsOfBothChains() {
 		m.mu.Lock()
-		last, canary, at := m.lastFailure, m.canary, m.canaryAt
+		last, canary, at, doubts := m.lastFailure, m.canary, m.canaryAt, m.doubtCanary
 		m.mu.Unlock()
 		paused, _ := m.lane.pauseLeft("")
 		s.Models = append(s.Models, ModelState{
 			Model: m.name, Breaker: m.breaker.Load().State().String(),
 			Failures: int(m.breaker.Load().Counts().ConsecutiveFailures), LastFailure: last,
-			UnderWay: m.lane.places.countTaken(), Paused: max(paused, 0), Canary: canary, CanaryAt: at,
+			UnderWay: m.lane.places.countTaken(), Paused: max(paused, 0), Canary: canary, CanaryAt: at, DoubtCanary: doubts,
 		})
 	}
 	return s
@@ -340,9 +341,9 @@ func (g *Gate) askSecondOpinion(ctx context.Context, c sentinel.Call, doc string
 	if other.model != "" {
 		v.Meta["second"], v.Meta["second_model"] = other.decisionWord(), other.model
 		v.Detail += "; " + other.model + " " + other.decisionWord() + ": " + fmt.Sprintf("%q", other.reason)
-		if v = g.spendDoubts(c, v, first.model); v.SpentDoubts == "" {
-			v = g.spendDoubts(c, v, other.model)
-		}
+	}
+	if v.Meta["failure"] == "" {
+		v = noteDoubts(c, v)
 	}
 	return v, nil
 }

@@ -30,6 +30,9 @@ type ModelState struct {
 	// that failed is degraded until it passes. CanaryAt is when it was asked.
 	Canary   Canary    `json:"canary,omitempty"`
 	CanaryAt time.Time `json:"canary_at,omitzero"`
+	// DoubtCanary is what the newest canaries for doubts that said something came to. Only a
+	// model that passed them may spend doubts.
+	DoubtCanary Canary `json:"doubt_canary,omitempty"`
 	// UnderWay is how many requests are with the model now. Paused is how long the server still
 	// asks not to be asked.
 	UnderWay int           `json:"under_way,omitempty"`
