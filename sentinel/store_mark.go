@@ -50,7 +50,8 @@ func (m recordMaker) refOfMark(user, store string, key []string) string {
 }
 
 // listKeyArgs returns the arguments of a call that name one thing in its store exactly: its
-// targets and ids. What is searched for, and what is written, names nothing exactly.
+// targets, where its schema says which those are, and ids. What is searched for, and what is
+// written, names nothing exactly.
 func listKeyArgs(c Call) map[string]string {
 	keys := map[string]string{}
 	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
@@ -58,7 +59,7 @@ func listKeyArgs(c Call) map[string]string {
 		if !ok || !a.Declared || a.Pointer != "/"+a.Name || a.Marks&(skills.Secret|skills.Content|skills.Path|skills.URL) != 0 {
 			return
 		}
-		if a.Marks.Has(skills.Target) || isKeyName(a.Name) {
+		if a.Marks.Has(skills.Target) && c.Skill().Annotated() || isKeyName(a.Name) {
 			keys[a.Name] = path.Clean(strings.TrimSpace(FoldText(s)))
 		}
 	})
