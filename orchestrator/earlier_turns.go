@@ -65,24 +65,6 @@ func (e earlierTurns) add(t *turn) earlierTurns {
 	}
 }
 
-// listStrange returns the untrusted results of a turn, in the order of its agents.
-func (t *turn) listStrange() []sentinel.Step {
-	var out []sentinel.Step
-	desks := []*sentinel.Desk{t.desk}
-	for _, k := range t.agents {
-		desks = append(desks, k.desk)
-	}
-	for _, d := range desks {
-		trace := d.Trace()
-		for i := range trace.Len() {
-			if st := trace.Step(i); st.Trust != skills.Trusted {
-				out = append(out, sentinel.Step{Skill: st.Skill, Result: st.Result, Trust: skills.Untrusted})
-			}
-		}
-	}
-	return sentinel.KeepNewestResults(out)
-}
-
 // strangeRecord is an untrusted result as an endRecord has it.
 type strangeRecord struct {
 	Skill  string `json:"skill"`

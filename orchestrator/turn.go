@@ -568,3 +568,21 @@ func (t *turn) turnKey() history.Turn {
 	g := t.desk.Grant()
 	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: t.id, Tainted: g.Tainted()}
 }
+
+// listStrange returns the untrusted results of a turn, in the order of its agents.
+func (t *turn) listStrange() []sentinel.Step {
+	var out []sentinel.Step
+	desks := []*sentinel.Desk{t.desk}
+	for _, k := range t.agents {
+		desks = append(desks, k.desk)
+	}
+	for _, d := range desks {
+		past := d.Trace()
+		for i := range past.Len() {
+			if st := past.Step(i); st.Trust != skills.Trusted {
+				out = append(out, sentinel.Step{Skill: st.Skill, Result: st.Result, Trust: skills.Untrusted})
+			}
+		}
+	}
+	return sentinel.KeepNewestResults(out)
+}

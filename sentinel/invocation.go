@@ -247,7 +247,7 @@ func (i *invocation) finish(ctx context.Context) error {
 		i.logMissingCredential(ctx, err)
 	} else {
 		i.result.Trust = trustOf(c.Skill(), i.result)
-		if i.result.Trust == skills.Trusted && p.readsBack(ctx, c) {
+		if i.result.Trust == skills.Trusted && readsBack(ctx, p, c) {
 			i.result.Trust = skills.Untrusted
 		}
 	}
@@ -380,7 +380,7 @@ func (i *invocation) writeDecision(ctx context.Context) error {
 		if i.restartable && !i.mayRunAgain {
 			r.Once, r.OnceFor = i.call.Proposed().ID(), onceFor
 		}
-		r.Marks = p.listNewMarks(ctx, i.call)
+		r.Marks = listNewMarks(ctx, p, i.call)
 		w, err := p.o.Issuer.Issue(i.call.Digest())
 		if err != nil {
 			return errors.Join(ErrNotRecorded, err)

@@ -93,7 +93,7 @@ func keyOf(args map[string]string, names []string) (key []string, ok bool) {
 // listNewMarks returns the marks that an allowed call leaves, where it is tainted and changes
 // something: one of its store, which says what names the things written, and one of the
 // thing. Those that are kept already are left out.
-func (p *Checkpoint) listNewMarks(ctx context.Context, c Call) []StoreMark {
+func listNewMarks(ctx context.Context, p *Checkpoint, c Call) []StoreMark {
 	if c.Skill() == nil || !c.Tainted() || c.Effect() == skills.Read || storeOf(c.Name()) == "" {
 		return nil
 	}
@@ -109,12 +109,13 @@ func (p *Checkpoint) listNewMarks(ctx context.Context, c Call) []StoreMark {
 		marks = append(marks, StoreMark{p.records.refOfMark(user, store, key), data})
 	}
 	return slices.DeleteFunc(marks, func(m StoreMark) bool {
-		kept, err := p.readMarks(ctx, user, m.Ref)
+		kept, err := readMarks(ctx, p, user, m.Ref)
 		return err == nil && slices.ContainsFunc(kept, func(b []byte) bool { return string(b) == string(data) })
 	})
 }
 
-func (p *Checkpoint) readMarks(ctx context.Context, user, ref string) ([][]byte, error) {
+// readMarks reads the user's marks of a name. The caller may have left by now.
+func readMarks(ctx context.Context, p *Checkpoint, user, ref string) ([][]byte, error) {
 	if p.o.Marks == nil {
 		return nil, nil
 	}
@@ -126,13 +127,13 @@ func (p *Checkpoint) readMarks(ctx context.Context, user, ref string) ([][]byte,
 // readsBack reports whether a call may return what a tainted call wrote, in whatever
 // conversation of the user's: the very thing, or, of a read that doesn't name one thing by
 // the same arguments, anything in the store. What can't be found out counts as yes.
-func (p *Checkpoint) readsBack(ctx context.Context, c Call) bool {
+func readsBack(ctx context.Context, p *Checkpoint, c Call) bool {
 	store := storeOf(c.Name())
 	if p.o.Marks == nil || store == "" {
 		return false
 	}
 	user, args := c.Grant().User(), listKeyArgs(c)
-	kept, err := p.readMarks(ctx, user, p.records.refOfMark(user, store, nil))
+	kept, err := readMarks(ctx, p, user, p.records.refOfMark(user, store, nil))
 	if err != nil {
 		p.logger().Error("what tainted calls wrote can't be read, so a result counts as untrusted", "skill", c.Name(), "error", err)
 		return true
@@ -149,7 +150,7 @@ func (p *Checkpoint) readsBack(ctx context.Context, c Call) bool {
 			}
 			continue
 		}
-		if things, err := p.readMarks(ctx, user, p.records.refOfMark(user, store, key)); err != nil || len(things) > 0 {
+		if things, err := readMarks(ctx, p, user, p.records.refOfMark(user, store, key)); err != nil || len(things) > 0 {
 			return true
 		}
 	}

@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -16,9 +15,6 @@ func (g *Gate) readSaid(grant sentinel.Grant) []*text {
 	}
 	return said
 }
-
-// anySaid reports whether any of the user's own words fit.
-func (v *view) anySaid(fits func(*text) bool) bool { return slices.ContainsFunc(v.said, fits) }
 
 // goOn gives a request that only assents the request before it, and one that only points
 // back too, where that asked for a change.
@@ -36,20 +32,6 @@ func (g *Gate) goOn(v *view) {
 
 // maxPointing is how many words a text may have that only points back.
 const maxPointing = 12
-
-// pointsBack reports whether a text names neither what to do nor what to do it to, and has
-// a word for what was spoken of before: "the same for the others".
-func (t *text) pointsBack() bool {
-	if !t.known || t.says != 0 || t.concepts != 0 || len(t.raw) > maxPointing {
-		return false
-	}
-	for w := range t.raw {
-		if pointing[w] {
-			return true
-		}
-	}
-	return false
-}
 
 // pointing are the words for what was spoken of before.
 var pointing = wordSet(`same it that this them those these him her both one ones too also again other others rest second first last
@@ -71,23 +53,6 @@ func (g *Gate) Asks(words string, s *skills.Skill) (thing, action, target bool) 
 		action = t.says&looks != 0 || strings.ContainsAny(t.fold, "?؟？")
 	}
 	return thing, action, t.namesTarget(p)
-}
-
-// namesTarget reports whether a text has a word beside those for what a skill does and what
-// it is about: a name, an address, a number, any noun of the user's.
-func (t *text) namesTarget(p *profile) bool {
-	for w := range t.raw {
-		st := stemWord(w)
-		switch {
-		case !t.people[w], hasDigit(w): // a part of an address, or a number
-			return true
-		case len(w) < 3 || functionWords[w] || smallWords[w] || beforeVerb[w] || pointing[w] || dayWords[w]:
-		case saying[st] != 0 || concepts[st] != 0 || p.topic[st] || isKnownAbroad(w):
-		default:
-			return true
-		}
-	}
-	return false
 }
 
 // isKnownAbroad reports whether a word is one of the common words of another language.

@@ -372,3 +372,6 @@ func (v *view) costOfIDs() int {
 // strangersTarget is what a target of such a call costs that strangers alone named: it
 // asks, whatever else speaks for the call.
 const strangersTarget = 31
+
+// anySaid reports whether any of the user's own words fit.
+func (v *view) anySaid(fits func(*text) bool) bool { return slices.ContainsFunc(v.said, fits) }
