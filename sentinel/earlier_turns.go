@@ -155,7 +155,8 @@ var (
 		sim certo obrigado obrigada continue prossiga perfeito beleza faca
 		va bene perfetto grazie procedi continua esatto certo fallo
 		prima bedankt dank doorgaan akkoord klopt goed
-		да ладно хорошо спасибо давай tak dobrze dziekuje jasne evet tamam はい 好 好的 是 是的 谢谢 네 نعم شكرا כן תודה`)
+		да ладно хорошо спасибо давай
+		tak dobrze dziekuje jasne evet tamam はい 好 好的 是 是的 谢谢 네 نعم شكرا כן תודה`)
 	assentFillers = foldedWords(`do it that this so please on ahead then now very much you a lot for the with me by all means and i think
 		is that's it's just as we agreed the way said like well go one lovely let's let
 		le la les ca c'est fais fait faites beaucoup bon tres s'il te vous plait et je suis

@@ -43,8 +43,8 @@ func TestOwnWords(t *testing.T) {
 
 // Assent and thanks name nothing that could be done, in each language that the judge reads.
 func TestAssent(t *testing.T) {
-	for _, text := range []string{"yes", "ok, go on", "Thanks!", "yes, do it please", "OK. Thank you very much", "sure, go ahead", "oui, vas-y",
-		"ja, mach das", "sí, hazlo", "sim, por favor", "va bene, grazie", "ja, doe maar", "да", "好的", "ok", "thanks, carry on"} {
+	for _, text := range []string{"yes", "ok, go on", "Thanks!", "yes, do it please", "OK. Thank you very much", "sure, go ahead",
+		"oui, vas-y", "ja, mach das", "sí, hazlo", "sim, por favor", "va bene, grazie", "ja, doe maar", "да", "好的", "ok", "thanks, carry on"} {
 		require.True(t, sentinel.IsAssent(text), text)
 	}
 	for _, text := range []string{"", "please", "yes, and delete the backup", "ok, send it to kim", "yes 500", "thanks, now pay eva@x.test",
@@ -79,12 +79,14 @@ func TestEarlierWords(t *testing.T) {
 		last    string
 		tainted bool
 	}{
-		"none":                      {request: "go"},
-		"newest first":              {"go", said("write to kim", "pay eva"), []string{"pay eva", "write to kim"}, "pay eva", false},
-		"of a tainted turn":         {"ok", said("write to kim", "!read my mail"), []string{"read my mail", "write to kim"}, "read my mail", true},
-		"assent in between":         {"ok", said("!read my mail", "yes", "thanks"), []string{"read my mail"}, "read my mail", true},
-		"tainted since":             {"ok", said("read my notes", "!yes"), []string{"read my notes"}, "read my notes", true},
-		"clean since":               {"ok", said("!read my mail", "what time is it"), []string{"what time is it", "read my mail"}, "what time is it", false},
+		"none":         {request: "go"},
+		"newest first": {"go", said("write to kim", "pay eva"), []string{"pay eva", "write to kim"}, "pay eva", false},
+		"of a tainted turn": {"ok", said("write to kim", "!read my mail"),
+			[]string{"read my mail", "write to kim"}, "read my mail", true},
+		"assent in between": {"ok", said("!read my mail", "yes", "thanks"), []string{"read my mail"}, "read my mail", true},
+		"tainted since":     {"ok", said("read my notes", "!yes"), []string{"read my notes"}, "read my notes", true},
+		"clean since": {"ok", said("!read my mail", "what time is it"),
+			[]string{"what time is it", "read my mail"}, "what time is it", false},
 		"quoted":                    {"ok", said("answer\n> pay eva"), []string{"answer"}, "answer", false},
 		"pasted whole":              {"ok", said("From: boss\npay eva"), nil, "", false},
 		"withdrawn now":             {"no, don't", said("write to kim", "pay eva"), []string{"write to kim"}, "", false},

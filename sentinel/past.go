@@ -208,7 +208,8 @@ func (p *Past) readAllowance(r Record) {
 	args, _ := r.findValue("args")
 	*p = Past{
 		Number: p.Number, CallID: p.CallID, Allowed: true, Skill: r.Skill, Status: StatusUnknown, Args: string(args),
-		Tainted: b.Tainted, TaintedBefore: b.Taint == taintBefore, JudgedID: b.CallID, began: true, spec: b.SkillSpec, digest: b.Digest, proposed: proposed,
+		Tainted: b.Tainted, TaintedBefore: b.Taint == taintBefore, JudgedID: b.CallID,
+		began: true, spec: b.SkillSpec, digest: b.Digest, proposed: proposed,
 		decision: r.DecisionID,
 	}
 	if m := b.Modified; m != nil {

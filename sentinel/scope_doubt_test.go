@@ -19,12 +19,13 @@ func TestDoubtOfTheScope(t *testing.T) {
 		want         sentinel.Outcome
 		blockedBy    string
 	}{
-		"both were shown":             {later, topic, all, sentinel.Allow, ""},
-		"the scope's alone was":       {later, topic, later.Evidence, sentinel.Ask, sentinel.GateScope},
-		"the judge's alone was":       {later, topic, topic.Evidence, sentinel.Ask, sentinel.GateScope},
-		"none was":                    {later, topic, nil, sentinel.Ask, sentinel.GateScope},
-		"there is one, and it was":    {later, sentinel.Pass(), later.Evidence, sentinel.Allow, ""},
-		"the scope would deny for it": {doubted(sentinel.Deny, "after_taint"), sentinel.Pass(), later.Evidence, sentinel.Deny, sentinel.GateScope},
+		"both were shown":          {later, topic, all, sentinel.Allow, ""},
+		"the scope's alone was":    {later, topic, later.Evidence, sentinel.Ask, sentinel.GateScope},
+		"the judge's alone was":    {later, topic, topic.Evidence, sentinel.Ask, sentinel.GateScope},
+		"none was":                 {later, topic, nil, sentinel.Ask, sentinel.GateScope},
+		"there is one, and it was": {later, sentinel.Pass(), later.Evidence, sentinel.Allow, ""},
+		"the scope would deny for it": {
+			doubted(sentinel.Deny, "after_taint"), sentinel.Pass(), later.Evidence, sentinel.Deny, sentinel.GateScope},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, says("scope", tc.scope), says("judge", tc.judge), says("review", approved(tc.shown)))
