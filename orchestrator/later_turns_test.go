@@ -136,8 +136,9 @@ func TestTurnsAfterTaint(t *testing.T) {
 		{"What is on my calendar on Friday?", "c", []string{"email.send", "files.delete"}, nil},
 		{"Add a note to buy milk", "d", []string{"email.send", "files.delete", "email.send"}, []string{"note: buy milk"}},
 		{"ok, go on", "", []string{"email.send", "files.delete", "email.send", "email.send"}, []string{"note: buy milk"}},
-		// Here the words ask for a mail, so one may be written: to the user's own address.
-		{"Send an email to kim@corp.test about lunch", "x", []string{"email.send", "files.delete", "email.send", "email.send", "email.send"},
+		// Here the words ask for a mail, so the skill is handed out. The call goes to the mail's
+		// address, and the judge denies it.
+		{"Send an email to kim@corp.test about lunch", "x", []string{"email.send", "files.delete", "email.send", "email.send"},
 			[]string{"note: buy milk"}},
 	} {
 		reply := r.send(turn.request)
@@ -237,7 +238,7 @@ func TestWhatATaintedTurnWroteReadsBackUntrusted(t *testing.T) {
 	require.False(t, in("third", "ann", "Please recall my own contacts").Tainted, "what a clean turn wrote under another key stays trusted")
 	require.False(t, in("other", "bob", "Please recall my own contacts").Tainted, "another user's memory is another store")
 	r.restart(o)
-	write("after a restart")
+	write("after-restart")
 	before := len(markRows(t, r))
 	require.Positive(t, before)
 	require.True(t, in("again", "ann", "Read my mail and remember what it says").Tainted)
