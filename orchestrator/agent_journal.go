@@ -22,15 +22,16 @@ func (j agentJournal) turnKey() history.Turn {
 
 // Round makes a round of the agent durable.
 func (j agentJournal) Round(ctx context.Context, r agents.Round) error {
-	d := j.k.desk
-	record := agentRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, readSpent(&j.k.spent)}
-	return j.writeUntilUp(ctx, history.NewItem(recordAgentRound, record))
+	g := j.k.desk.Grant()
+	return j.writeUntilUp(ctx, history.NewItem(recordAgentRound,
+		agentRecord{recordVersion, g.ID(), g.Tainted(), isTaintedBefore(g), r, readSpent(&j.k.spent)}))
 }
 
 // End makes the agent's result durable, for a restart and for people.
 func (j agentJournal) End(ctx context.Context, r agents.Result) error {
-	d := j.k.desk
-	end := history.NewItem(recordAgentEnd, agentEndRecord{recordVersion, d.Grant().ID(), d.Tainted(), r, readSpent(&j.k.spent)})
+	g := j.k.desk.Grant()
+	end := history.NewItem(recordAgentEnd,
+		agentEndRecord{recordVersion, g.ID(), g.Tainted(), isTaintedBefore(g), r, readSpent(&j.k.spent)})
 	err := j.writeUntilUp(ctx, end, j.k.describeForPeople(j.filter, r))
 	if err == nil {
 		j.k.described.Store(true)

@@ -110,13 +110,13 @@ type rounds struct {
 func (r rounds) Round(ctx context.Context, v agents.Round) error {
 	g := r.desk.Grant()
 	about := history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: g.Turn()}
-	return r.w.kept.Add(ctx, about, history.NewItem(recordAgentRound, agentRecord{recordVersion, g.ID(), g.Tainted(), v, Spent{}}))
+	return r.w.kept.Add(ctx, about, history.NewItem(recordAgentRound, agentRecord{recordVersion, g.ID(), g.Tainted(), false, v, Spent{}}))
 }
 
 func (r rounds) End(ctx context.Context, v agents.Result) error {
 	g := r.desk.Grant()
 	about := history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: g.Turn()}
-	return r.w.kept.Add(ctx, about, history.NewItem(recordAgentEnd, agentEndRecord{recordVersion, g.ID(), g.Tainted(), v, Spent{}}))
+	return r.w.kept.Add(ctx, about, history.NewItem(recordAgentEnd, agentEndRecord{recordVersion, g.ID(), g.Tainted(), false, v, Spent{}}))
 }
 
 // caller is a model that has its agent make crewCalls calls, one after the

@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/vedette-dev/vedette/agents"
-	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/skills"
@@ -65,7 +64,7 @@ type conversation struct {
 	loaded  bool
 	early   []callerMessage // what came before it had read the journal
 
-	history   []llm.Message
+	earlier   earlierTurns
 	tainted   bool
 	queue     []queuedRequest
 	turn      *turn
@@ -209,7 +208,7 @@ func (v *conversation) onRecalled(c *otp.Context, m otp.TaskResult) {
 		c.Stop(otp.Normal())
 		return
 	}
-	v.loaded, v.user, v.tainted, v.history, v.orphan = true, kept.user, kept.tainted, kept.said, kept.orphan
+	v.loaded, v.user, v.tainted, v.earlier, v.orphan = true, kept.user, kept.tainted, kept.earlier, kept.orphan
 	v.idle = c.SendAfter(v.tune.idle, idleTimeOver{})
 	if v.turn = kept.turn; v.turn != nil {
 		c.CancelTimer(v.idle)
@@ -252,7 +251,7 @@ func (v *conversation) Terminate(*otp.Context, otp.Reason) {
 // beginRequest begins the turn of a request.
 func (v *conversation) beginRequest(c *otp.Context, q queuedRequest) {
 	c.CancelTimer(v.idle)
-	t, err := newRequestTurn(&v.turnNeeds, v.id, q.req, v.tainted, v.history)
+	t, err := newRequestTurn(&v.turnNeeds, v.id, q.req, v.tainted, v.earlier)
 	if err != nil {
 		for _, w := range q.waiters {
 			w.from.Reply(nil, err)
@@ -293,7 +292,7 @@ func (v *conversation) onTurnOver(c *otp.Context, t *turn) {
 	if !t.repeated {
 		v.tainted = v.tainted || t.desk.Tainted()
 		if t.err == nil {
-			v.history = trimHistory(t.loop.Messages()[1:]) // each turn writes its own instructions
+			v.earlier = v.earlier.add(t)
 		}
 	}
 	for _, w := range t.waiters {
@@ -423,7 +422,7 @@ type recaller interface {
 type recalledConversation struct {
 	user    string
 	tainted bool
-	said    []llm.Message
+	earlier earlierTurns
 	turn    *turn // under way when the process ended
 	orphan  bool  // there is history, and nothing says whose it is
 }

@@ -65,9 +65,11 @@
 // failed and could not ask again.
 //
 // Once the orchestrator's model has read what others could have written, the
-// conversation is tainted for good: agents get skills that were not granted
-// before only with a person's approval, and in answers links and images become
-// text unless they lead to a host under answers.links or in the request.
+// conversation is tainted for good: in answers links and images become
+// text unless they lead to a host under answers.links or in the request. In the turn
+// that read it agents get skills that were not granted before only with a person's
+// approval. A later turn begins with what its own words ask for, and an assent goes on
+// with the turn before it (docs/decisions/0020-later-turns.md).
 //
 // # While a person is asked
 //

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // What the model is shown of earlier turns, at most.
@@ -45,3 +47,61 @@ func measureMessage(m llm.Message) int {
 	}
 	return n
 }
+
+// earlierTurns are the turns of a conversation that are over and were answered.
+type earlierTurns struct {
+	messages []llm.Message          // what the next turn's model is shown
+	said     []sentinel.EarlierTurn // what the user said, oldest first
+	strange  []sentinel.Step        // untrusted results, oldest first
+}
+
+// add adds a turn that was answered.
+func (e earlierTurns) add(t *turn) earlierTurns {
+	said := sentinel.EarlierTurn{Words: t.request, Tainted: t.desk.Grant().TaintedThisTurn()}
+	return earlierTurns{
+		trimHistory(t.loop.Messages()[1:]), // each turn writes its own instructions
+		sentinel.KeepNewestTurns(append(slices.Clip(e.said), said)),
+		sentinel.KeepNewestResults(append(slices.Clip(e.strange), t.listStrange()...)),
+	}
+}
+
+// strangeRecord is an untrusted result as an endRecord has it.
+type strangeRecord struct {
+	Skill  string `json:"skill"`
+	Result string `json:"result"`
+}
+
+// readStrange are the untrusted results of a turn, as the record of its end has them.
+func (end *endRecord) readStrange() []sentinel.Step {
+	var out []sentinel.Step
+	for _, r := range end.Strange {
+		out = append(out, sentinel.Step{Skill: r.Skill, Result: r.Result, Trust: skills.Untrusted})
+	}
+	return out
+}
+
+// readSaid is what the user said in a turn, as the record of its end has it. The first
+// message of a turn is its request; one whose messages were too many for the record keeps
+// its taint alone.
+func (end *endRecord) readSaid() sentinel.EarlierTurn {
+	said := sentinel.EarlierTurn{Tainted: end.Reply.Tainted && !end.TaintedBefore}
+	if len(end.Messages) > 0 && end.Messages[0].Role == llm.RoleUser {
+		said.Words = end.Messages[0].Content
+	}
+	return said
+}
+
+// taintOf is a grant with a taint as records have it.
+func taintOf(tainted, before bool) sentinel.Grant {
+	var g sentinel.Grant
+	if !tainted {
+		return g
+	}
+	if before {
+		return g.TaintBefore()
+	}
+	return g.Taint()
+}
+
+// isTaintedBefore reports whether a grant's taint is of earlier turns alone.
+func isTaintedBefore(g sentinel.Grant) bool { return g.Tainted() && !g.TaintedThisTurn() }

@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -117,6 +118,7 @@ type options struct {
 	Options
 	tune   tuning
 	config string // more YAML
+	judge  string // its settings; empty lets everything pass
 	models string // more of the model's settings
 	// reviewer is the address of another server for the review, reviewers the
 	// names of several models for it.
@@ -183,9 +185,10 @@ func start(t testing.TB, o options, rules ...[]rule) *rig {
 models:
   m: {model: m, base_url: "%s", timeout: 20s%s}
 %sroles: {orchestrator: m, agent: m, sentinel: %s}
-judge: {threshold: 0, ask_below: 0}
+judge: %s
 ledger: {path: ./v.db}
-%s`, r.server.BaseURL(), strings.ReplaceAll(o.models, "$URL", r.server.BaseURL()), other, reviewer, o.config), 0o600))
+%s`, r.server.BaseURL(), strings.ReplaceAll(o.models, "$URL", r.server.BaseURL()), other, reviewer,
+		cmp.Or(o.judge, "{threshold: 0, ask_below: 0}"), o.config), 0o600))
 	r.boot(o)
 	return r
 }

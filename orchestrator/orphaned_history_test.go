@@ -46,5 +46,5 @@ func TestAWriteUnderWayIsNoOrphan(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, late.orphan)
 	require.Equal(t, "ann", late.user)
-	require.Len(t, late.said, 2)
+	require.Len(t, late.earlier.messages, 2)
 }

@@ -41,7 +41,7 @@ type openRecord struct {
 	Request string    `json:"request"` // its id
 	Grant   string    `json:"grant"`
 	Scope   []string  `json:"scope"`
-	Tainted bool      `json:"tainted"`
+	Tainted bool      `json:"tainted"` // of earlier turns
 	Started time.Time `json:"started"`
 }
 
@@ -61,6 +61,9 @@ type roundRecord struct {
 	WithoutTools bool `json:"last,omitempty"`
 	Nudged       bool `json:"nudged,omitempty"`
 	Tainted      bool `json:"tainted,omitempty"`
+	// TaintedBefore says that the taint is of earlier turns alone. A record of a program that
+	// didn't say so has a taint of its own turn.
+	TaintedBefore bool `json:"tainted_before,omitempty"`
 	// Omitted is how many calls of the turn's own were not proposed so far.
 	Omitted int `json:"omitted,omitempty"`
 	// Ended are the agents that had ended since, as the turn saw it.
@@ -76,6 +79,7 @@ type agentRecord struct {
 	V       int          `json:"v"`
 	Grant   string       `json:"grant"`
 	Tainted bool         `json:"tainted"`
+	Before  bool         `json:"tainted_before,omitempty"` // as in roundRecord
 	Round   agents.Round `json:"round"`
 	Spent   Spent        `json:"spent"` // so far
 }
@@ -85,6 +89,7 @@ type agentEndRecord struct {
 	V       int           `json:"v"`
 	Grant   string        `json:"grant"`
 	Tainted bool          `json:"tainted"`
+	Before  bool          `json:"tainted_before,omitempty"` // as in roundRecord
 	Result  agents.Result `json:"result"`
 	Spent   Spent         `json:"spent"`
 }
@@ -95,8 +100,13 @@ type endRecord struct {
 	Request string `json:"request"`
 	Reply   Reply  `json:"reply"`
 	Failure string `json:"failure,omitempty"`
+	// TaintedBefore says that the turn itself has read nothing of others. A record of a
+	// program that didn't say so has, if its reply is tainted.
+	TaintedBefore bool `json:"tainted_before,omitempty"`
 	// Messages are what the next turns are shown of this one.
 	Messages loop.Messages `json:"messages,omitempty"`
+	// Strange are the untrusted results of the turn, within bounds.
+	Strange []strangeRecord `json:"strange,omitempty"`
 }
 
 // The failures of an endRecord; those of the model have its kind behind them.

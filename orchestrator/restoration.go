@@ -49,9 +49,7 @@ func (r *restoration) replayCalls(ctx context.Context) error {
 		if !p.Allowed || !isNativeSkill(p.Skill) || !did {
 			continue
 		}
-		if p.Tainted {
-			t.desk.Taint()
-		}
+		t.desk.TaintAs(taintOf(p.Tainted, p.TaintedBefore))
 		var a dispatchArgs
 		if json.Unmarshal([]byte(p.Args), &a) != nil {
 			return fmt.Errorf("%w: what an agent was told is gone", errLost)
@@ -60,9 +58,7 @@ func (r *restoration) replayCalls(ctx context.Context) error {
 			t.log.Warn("a call of before the restart can't be done again", "call", p.CallID, "skill", p.Skill)
 		}
 	}
-	if last.Tainted {
-		t.desk.Taint()
-	}
+	t.desk.TaintAs(taintOf(last.Tainted, last.TaintedBefore))
 	for _, id := range last.Asking {
 		if k := t.findAgent(id); k != nil {
 			k.asked = true
@@ -123,18 +119,14 @@ func (r *restoration) restoreAgent(ctx context.Context, k *agentRun) error {
 	grant := k.desk.Grant().ID()
 	if end, ok := r.saved.ends[grant]; ok {
 		k.described.Store(true)
-		if end.Tainted {
-			k.desk.Taint()
-		}
+		k.desk.TaintAs(taintOf(end.Tainted, end.Before))
 		if k.ended == nil {
 			k.ended = &end.Result
 		}
 	}
 	for _, round := range r.saved.agents[grant] {
 		k.rounds = append(k.rounds, round.Round)
-		if round.Tainted {
-			k.desk.Taint()
-		}
+		k.desk.TaintAs(taintOf(round.Tainted, round.Before))
 	}
 	if n := len(k.rounds); n > 0 {
 		last := k.rounds[n-1]

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/sentinel"
 )
 
 // restorer reads conversations back from the journal, with the turns under way.
@@ -30,7 +32,7 @@ func (r *restorer) recallConversation(ctx context.Context, id, user string, cras
 		return r.recallUnknown(ctx, id, user, crashed)
 	}
 	m := recalledConversation{user: row.User, tainted: row.Tainted}
-	if m.said, err = r.readEarlierTurns(ctx, row); err != nil || row.Turn == "" {
+	if m.earlier, err = r.readEarlierTurns(ctx, row); err != nil || row.Turn == "" {
 		return m, err
 	}
 	about := history.Turn{Conversation: id, User: row.User, Turn: row.Turn}
@@ -43,7 +45,7 @@ func (r *restorer) recallConversation(ctx context.Context, id, user string, cras
 	}
 	err = errLost
 	if tries <= maxLives {
-		m.turn, err = r.restoreTurn(ctx, row, m.said)
+		m.turn, err = r.restoreTurn(ctx, row, m.earlier)
 	}
 	if errors.Is(err, errLost) {
 		r.log.Warn("a request can't be gone on with", "conversation", id, "turn", row.Turn, "attempts", tries)
@@ -80,31 +82,39 @@ func (r *restorer) endLostTurn(ctx context.Context, about history.Turn) error {
 	return r.journal.End(ctx, about, history.NewItem(recordEnd, end))
 }
 
-// readEarlierTurns is what the model is shown of earlier turns. A turn that isn't
-// understood is left out, with all before it.
-func (r *restorer) readEarlierTurns(ctx context.Context, row history.Conversation) ([]llm.Message, error) {
-	var turns [][]llm.Message
+// readEarlierTurns reads what the model is shown of earlier turns, what the user said in them
+// and what strangers did. A turn that isn't understood is left out, with all before it.
+func (r *restorer) readEarlierTurns(ctx context.Context, row history.Conversation) (earlierTurns, error) {
+	var shown [][]llm.Message
+	var said []sentinel.EarlierTurn
+	var strange []sentinel.Step
 	n, bytes := 0, 0
 	err := r.journal.Newest(ctx, row.User, row.ID, recordEnd, func(data []byte) bool {
 		var end endRecord
 		if json.Unmarshal(data, &end) != nil || end.V != recordVersion {
 			return false
 		}
-		turns = append(turns, end.Messages)
-		n, bytes = n+len(end.Messages), bytes+countBytes(end.Messages)
-		return n < maxHistory && bytes <= maxHistoryBytes
+		if n < maxHistory && bytes <= maxHistoryBytes {
+			shown = append(shown, end.Messages)
+			n, bytes = n+len(end.Messages), bytes+countBytes(end.Messages)
+		}
+		if end.Failure == "" && len(said) < sentinel.MaxEarlierTurns {
+			said, strange = append(said, end.readSaid()), append(end.readStrange(), strange...)
+		}
+		return n < maxHistory && bytes <= maxHistoryBytes || len(said) < sentinel.MaxEarlierTurns
 	})
 	var out []llm.Message
-	for i := len(turns) - 1; i >= 0; i-- {
-		out = append(out, turns[i]...)
+	for _, turn := range slices.Backward(shown) {
+		out = append(out, turn...)
 	}
-	return trimHistory(out), err
+	slices.Reverse(said)
+	return earlierTurns{trimHistory(out), sentinel.KeepNewestTurns(said), sentinel.KeepNewestResults(strange)}, err
 }
 
 // restoreTurn makes the turn that was under way, up to the last round that was written
 // down. Grants, taint and budgets are those that were recorded; what isn't certain is
 // taken for tainted. What was spent is counted again where another process did.
-func (r *restorer) restoreTurn(ctx context.Context, row history.Conversation, earlier []llm.Message) (*turn, error) {
+func (r *restorer) restoreTurn(ctx context.Context, row history.Conversation, earlier earlierTurns) (*turn, error) {
 	items, err := r.journal.Items(ctx, history.Turn{Conversation: row.ID, User: row.User, Turn: row.Turn})
 	if err != nil {
 		return nil, err

@@ -278,7 +278,7 @@ func TestRestoredGrants(t *testing.T) {
 		row, ok, err := r.journal.Get(t.Context(), "c1")
 		require.NoError(t, err)
 		require.True(t, ok)
-		turn, err := r.restorer.restoreTurn(t.Context(), row, nil)
+		turn, err := r.restorer.restoreTurn(t.Context(), row, earlierTurns{})
 		require.NoError(t, err)
 		root := turn.desk.Grant()
 		require.True(t, root.Tainted(), "it had read what page brought")

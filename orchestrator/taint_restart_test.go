@@ -114,7 +114,7 @@ func TestTaintOverARestart(t *testing.T) {
 		row, ok, err := r.journal.Get(t.Context(), "c1")
 		require.NoError(t, err)
 		require.True(t, ok)
-		turn, err := r.restorer.restoreTurn(t.Context(), row, nil)
+		turn, err := r.restorer.restoreTurn(t.Context(), row, earlierTurns{})
 		require.NoError(t, err)
 		require.Equal(t, agents.Cancelled, turn.findAgent("b").currentState())
 		require.True(t, turn.findAgent("b").desk.Tainted())

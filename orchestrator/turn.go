@@ -110,7 +110,7 @@ type waiter struct {
 
 // newRequestTurn makes the turn of a request that is new. Its grant's id is made up:
 // the ids of its calls are derived from it and were never used.
-func newRequestTurn(n *turnNeeds, conversation string, m sendRequest, tainted bool, earlier []llm.Message) (*turn, error) {
+func newRequestTurn(n *turnNeeds, conversation string, m sendRequest, tainted bool, earlier earlierTurns) (*turn, error) {
 	r := openRecord{
 		V: recordVersion, Request: m.ID, Grant: sentinel.NewID(), Scope: m.Scope.List(), Tainted: tainted, Started: time.Now(),
 	}
@@ -122,7 +122,7 @@ func newRequestTurn(n *turnNeeds, conversation string, m sendRequest, tainted bo
 }
 
 // newTurn makes a turn of what is kept of its request.
-func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlier []llm.Message) (*turn, error) {
+func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlier earlierTurns) (*turn, error) {
 	own, err := nativeScope()
 	if err != nil {
 		return nil, err
@@ -135,15 +135,18 @@ func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlie
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: r.Grant, User: user, Conversation: conversation, Turn: id, Agent: "orchestrator",
 		Mission: text, MissionBy: sentinel.ByUser, Request: &text, Scope: scope.Union(own), Tainted: r.Tainted,
+		TaintedBefore: r.Tainted, Earlier: earlier.said,
 	})
 	if err != nil {
 		return nil, err
 	}
-	t := &turn{turnNeeds: n, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: n.parts.Checkpoint.Numbered(g),
+	desk := n.parts.Checkpoint.Numbered(g)
+	desk.RecallEarlier(earlier.strange)
+	t := &turn{turnNeeds: n, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: desk,
 		byID: map[string]*agentRun{}, starting: map[otp.Ref]*agentRun{},
 		filter: linkFilter{n.parts, text}, secrets: turnSecrets{n.parts.Registry, scope}}
 	t.loop = loop.New(t, t.buildLoopRules())
-	t.loop.Begin(append([]llm.Message{{Role: llm.RoleSystem, Content: writeInstructions(n.parts.Registry, scope)}}, earlier...))
+	t.loop.Begin(append([]llm.Message{{Role: llm.RoleSystem, Content: writeInstructions(n.parts.Registry, scope)}}, earlier.messages...))
 	t.loop.Say(llm.Message{Role: llm.RoleUser, Content: text})
 	t.loop.MarkSaved() // the request is a record of its own
 	return t, nil
@@ -372,7 +375,8 @@ func (t *turn) Fail(c *otp.Context, why error) {
 func (t *turn) PrepareRound(added loop.Round) func(context.Context) error {
 	r := roundRecord{
 		V: recordVersion, Number: added.Records, Proposed: added.Proposed, Questions: added.Questions,
-		WithoutTools: added.WithoutTools, Nudged: added.Nudged, Omitted: added.Omitted, Tainted: t.desk.Tainted(), Spent: readSpent(&t.spent),
+		WithoutTools: added.WithoutTools, Nudged: added.Nudged, Omitted: added.Omitted, Tainted: t.desk.Tainted(),
+		TaintedBefore: isTaintedBefore(t.desk.Grant()), Spent: readSpent(&t.spent),
 	}
 	r.Messages, r.Hidden = loop.HideMessages(added.Messages, t.secrets.hideCall)
 	for _, k := range t.agents {
@@ -456,7 +460,10 @@ func (t *turn) buildEndItems(text string) (items []history.Item) {
 		if said := t.loop.OwnMessages(); countBytes(said) <= maxHistoryBytes { // more is never shown again
 			end.Messages, _ = loop.HideMessages(said, t.secrets.hideCall)
 		}
-		end.Reply = t.buildReply(text)
+		end.Reply, end.TaintedBefore = t.buildReply(text), isTaintedBefore(t.desk.Grant())
+		for _, st := range t.listStrange() {
+			end.Strange = append(end.Strange, strangeRecord{st.Skill, st.Result})
+		}
 		record := fitEndRecord(&end)
 		t.answer = end.Reply
 		return append(items, history.Item{Kind: keptAnswer, Data: []byte(clipText(t.answer.Text, maxKept))}, record)
@@ -562,4 +569,22 @@ func (t *turn) describeStatus() string {
 func (t *turn) turnKey() history.Turn {
 	g := t.desk.Grant()
 	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: t.id, Tainted: g.Tainted()}
+}
+
+// listStrange returns the untrusted results of a turn, in the order of its agents.
+func (t *turn) listStrange() []sentinel.Step {
+	var out []sentinel.Step
+	desks := []*sentinel.Desk{t.desk}
+	for _, k := range t.agents {
+		desks = append(desks, k.desk)
+	}
+	for _, d := range desks {
+		past := d.Trace()
+		for i := range past.Len() {
+			if st := past.Step(i); st.Trust != skills.Trusted {
+				out = append(out, sentinel.Step{Skill: st.Skill, Result: st.Result, Trust: skills.Untrusted})
+			}
+		}
+	}
+	return sentinel.KeepNewestResults(out)
 }

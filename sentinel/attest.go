@@ -136,10 +136,11 @@ func (t Trace) Attests(value string, fits func(*Said) bool) bool {
 }
 
 // Strange reports whether an untrusted result has what fits looks for: one of this
-// desk's, or of another agent whose results came up.
+// desk's, of another agent whose results came up, or of an earlier turn.
 func (t Trace) Strange(fits func(*Said) bool) bool {
 	strange := func(s Step) bool { return s.Trust != skills.Trusted && s.answersWith(fits) }
-	return slices.ContainsFunc(t.steps, strange) || slices.ContainsFunc(t.heard, func(h heard) bool { return strange(h.step) })
+	return slices.ContainsFunc(t.steps, strange) || slices.ContainsFunc(t.earlier, strange) ||
+		slices.ContainsFunc(t.heard, func(h heard) bool { return strange(h.step) })
 }
 
 // heard is a step of another desk whose results came up, and after how many steps of

@@ -158,8 +158,14 @@ func (c Call) Trace() Trace { return c.parts().trace }
 // BeforeTaint returns the skills handed to sub-agents before the taint.
 func (c Call) BeforeTaint() skills.Scope { return c.parts().granted }
 
-// Tainted reports whether the agent had read an untrusted result.
+// Tainted reports whether the agent had read an untrusted result, in this turn or in one
+// before it.
 func (c Call) Tainted() bool { return c.parts().grant.Tainted() || c.parts().trace.Untrusted() }
+
+// TaintedThisTurn reports whether the agent had read an untrusted result in this turn.
+func (c Call) TaintedThisTurn() bool {
+	return c.parts().grant.TaintedThisTurn() || c.parts().trace.Untrusted()
+}
 
 // Args returns the canonical JSON (RFC 8785) of the arguments.
 func (c Call) Args() string { return c.parts().args }
@@ -197,7 +203,10 @@ func (c Call) Effect() skills.Effect {
 }
 
 // Sensitive reports whether what the skill returns is private; false for an unknown skill.
-func (c Call) Sensitive() bool { return c.skill != nil && c.skill.Sensitive() }
+func (c Call) Sensitive() bool {
+	s := c.Skill()
+	return s != nil && s.Sensitive()
+}
 
 // Outward reports whether the call reaches others: its skill says so, or it has an
 // effect and a target or URL that is not in the user's own words. Of a read only a

@@ -46,7 +46,10 @@ type Options struct {
 	Pauser   Pauser
 	Recorder Recorder
 	// History is needed by desks that are resumed.
-	History   History
+	History History
+	// Marks finds what tainted calls wrote, so that it reads back untrusted. Without it what
+	// skills read is as trusted as they are.
+	Marks     StoreMarks
 	Issuer    Issuer
 	Executors map[string]skills.Executor
 	// Queues are where allowed calls of a skill wait for others of it. A skill
@@ -203,10 +206,16 @@ func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start tim
 	if !isAnswer(name, v, c) {
 		return Verdict{State: Failed, Code: name + ".no_answer", Reason: "the gate gave no verdict that counts"}
 	}
-	if v.Doubt != nil && name != GateJudge {
+	if v.Doubt != nil && !mayDoubt(name, v.Doubt.Outcome) {
 		v = v.countDoubt()
 	}
 	return v.withinBounds()
+}
+
+// mayDoubt reports whether a gate may leave a doubt to the review: the judge, and the scope
+// gate where it would ask.
+func mayDoubt(gate string, outcome Outcome) bool {
+	return gate == GateJudge || gate == GateScope && outcome == Ask
 }
 
 // isAnswer reports whether a gate has said what such a gate may say: a

@@ -20,8 +20,8 @@ type Desk struct {
 	mu    sync.Mutex
 	grant Grant
 	trace Trace
-	// delegated are the skills of the children made before the taint. At that time no
-	// stranger's words could have asked for these skills.
+	// delegated are the skills of the children made before this turn's taint. At that time
+	// no stranger's words of this turn could have asked for these skills.
 	delegated skills.Scope
 	// numbered desks name their calls by number: see Checkpoint.Numbered. next
 	// is the number of the next, and those below until may have been proposed
@@ -43,10 +43,10 @@ func (d *Desk) Child(c Child) (*Desk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !g.Tainted() {
+	if !g.TaintedThisTurn() {
 		d.delegated = d.delegated.Union(g.Scope())
 	}
-	trace := Trace{}.withHeard(g.ID(), d.grant.ID(), d.trace)
+	trace := Trace{earlier: d.trace.earlier}.withHeard(g.ID(), d.grant.ID(), d.trace)
 	return &Desk{p: d.p, parent: d, grant: g, trace: trace, numbered: d.numbered}, nil
 }
 
@@ -80,16 +80,31 @@ func (d *Desk) Trace() Trace {
 	return d.trace
 }
 
+// RecallEarlier tells a new root desk of untrusted results of earlier turns: see
+// Trace.WithEarlier.
+func (d *Desk) RecallEarlier(steps []Step) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trace = d.trace.WithEarlier(steps...)
+}
+
 // Tainted reports whether the branch has read an untrusted result.
 func (d *Desk) Tainted() bool { return d.Grant().Tainted() }
 
-// Taint marks the branch as having read something untrusted: for what comes
-// up from a sub-agent, or over from one that it depends on. There is no way
+// Taint marks the branch as having read something untrusted in this turn. There is no way
 // back.
 func (d *Desk) Taint() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.grant = d.grant.Taint()
+}
+
+// TaintAs adds the taint of a grant: for what comes up from a sub-agent, or over from one
+// that it depends on. What was read in earlier turns alone stays that.
+func (d *Desk) TaintAs(g Grant) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.grant = d.grant.TaintAs(g)
 }
 
 // addStep adds a step to the trace, with its taint.
@@ -156,14 +171,12 @@ func (d *Desk) addRefusal(r PastRefusal) {
 // agent to the other.
 func (d *Desk) Hear(other *Desk) {
 	other.mu.Lock()
-	by, trace, tainted := other.grant.ID(), other.trace, other.grant.Tainted()
+	from, trace := other.grant, other.trace
 	other.mu.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.trace = d.trace.withHeard(d.grant.ID(), by, trace)
-	if tainted {
-		d.grant = d.grant.Taint()
-	}
+	d.trace = d.trace.withHeard(d.grant.ID(), from.ID(), trace)
+	d.grant = d.grant.TaintAs(from)
 }
 
 // rememberAttempt keeps the arguments of a call that never ran.

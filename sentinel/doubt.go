@@ -9,12 +9,13 @@ import (
 	"strings"
 )
 
-// Doubt is what the judge's rules can't tell about a call and a reader could. A doubt is no
+// Doubt is what rules can't tell about a call and a reader could. A doubt is no
 // verdict. The checkpoint records it beside the verdict, and the review is shown the
 // evidence behind it. It counts where no model has judged the call with exactly this
 // evidence in its question. Then the verdict takes the doubt's outcome, once.
 //
-// Only the judge gives doubts. Those of any other gate count at once.
+// The judge gives doubts, and the scope gate where it would ask. Those of any other gate
+// count at once.
 type Doubt struct {
 	// Outcome is what the verdict comes to where the doubt counts: Ask or Deny.
 	Outcome Outcome
@@ -83,20 +84,28 @@ func (d *Decision) countDoubts() {
 	if !ok || review.State == NotReached {
 		return
 	}
+	var all []Evidence
+	for _, v := range d.Verdicts {
+		if v.State == Judged {
+			all = append(all, v.Doubts()...)
+		}
+	}
+	spent := review.State == Judged && review.SpentDoubts != "" && review.SpentDoubts == DoubtsKey(all)
 	for i, v := range d.Verdicts {
 		if v.Doubt != nil && v.Doubt.State == DoubtOpen {
-			d.Verdicts[i] = v.closeDoubt(review)
+			d.Verdicts[i] = v.closeDoubt(spent)
 		}
 	}
 }
 
-// closeDoubt returns the verdict with its doubt counted, or spent by the review.
-func (v Verdict) closeDoubt(review Verdict) Verdict {
+// closeDoubt returns the verdict with its doubt counted, or spent by a review that was
+// shown every doubt of the decision.
+func (v Verdict) closeDoubt(spent bool) Verdict {
 	if v.State != Judged {
 		return v
 	}
 	doubt := *v.Doubt
-	if review.State == Judged && review.SpentDoubts != "" && review.SpentDoubts == DoubtsKey(v.Evidence) {
+	if spent {
 		doubt.State = DoubtSpent
 		v.Doubt = &doubt
 		return v

@@ -32,13 +32,20 @@ func (f Findings) clone() Findings {
 	return f
 }
 
-// withFindings returns the call as the review is shown it: with what the judge found.
+// withFindings returns the call as the review is shown it: with what the judge found, and
+// with the doubts of the scope gate. Where no judge has judged there are none.
 func (c Call) withFindings(verdicts []Verdict) Call {
+	var others []Evidence
 	for _, v := range verdicts {
 		if v.Gate == GateJudge && v.State == Judged {
 			f := Findings{Outcome: v.Outcome, Code: v.Code, Score: v.Score, HasScore: v.HasScore, Signals: v.Evidence}.clone()
 			c.findings = &f
+		} else if v.State == Judged {
+			others = append(others, v.Doubts()...)
 		}
+	}
+	if c.findings != nil {
+		c.findings.Signals = append(c.findings.Signals, others...)
 	}
 	return c
 }

@@ -42,14 +42,23 @@ type GrantOptions struct {
 	Deadline time.Time
 	// Tainted is set once an untrusted result was read in this branch.
 	Tainted bool
+	// TaintedBefore says that the taint is of earlier turns alone: this turn has read
+	// nothing yet that others could have written. It means nothing without Tainted.
+	TaintedBefore bool
 	// MissionTainted is set where the mission was written after that.
 	MissionTainted bool
+	// Earlier are the user's turns before this one, oldest first. NewGrant keeps the
+	// newest: see KeepNewestTurns.
+	Earlier []EarlierTurn
 }
 
 // Grant is the authority that a sub-agent holds. It is immutable; its zero
 // value allows nothing. Narrow is the only way to make one from another, and
 // never widens.
-type Grant struct{ o GrantOptions }
+type Grant struct {
+	o     GrantOptions
+	words *userWords // of the request and of earlier turns; nil where there are none
+}
 
 // MaxID is the greatest length in bytes of the ids in a grant.
 const MaxID = 256
@@ -82,7 +91,8 @@ func NewGrant(o GrantOptions) (Grant, error) {
 		r := *o.Request
 		o.Request = &r
 	}
-	return Grant{o}, nil
+	o.Earlier = KeepNewestTurns(o.Earlier)
+	return Grant{o, readUserWords(o.Request, o.Earlier)}, nil
 }
 
 // ErrWider is returned by Narrow for a child that would hold more than its
@@ -101,8 +111,8 @@ type Child struct {
 	Deadline  time.Time
 }
 
-// Narrow returns the grant of a sub-agent. User, conversation, turn, request
-// and taint are the parent's; a scope, a number of calls or a deadline beyond
+// Narrow returns the grant of a sub-agent. User, conversation, turn, request,
+// earlier turns and taint are the parent's; a scope, a number of calls or a deadline beyond
 // the parent's is ErrWider. A mission written in a tainted branch is marked.
 func (g Grant) Narrow(c Child) (Grant, error) {
 	if ok, wider := c.Scope.Within(g.o.Scope); !ok {
@@ -124,9 +134,29 @@ func (g Grant) Narrow(c Child) (Grant, error) {
 	return NewGrant(o)
 }
 
-// Taint returns the grant as it is after an untrusted result was read.
+// Taint returns the grant as it is after an untrusted result was read in this turn.
 func (g Grant) Taint() Grant {
-	g.o.Tainted = true
+	g.o.Tainted, g.o.TaintedBefore = true, false
+	return g
+}
+
+// TaintBefore returns the grant as it is where an earlier turn read an untrusted result.
+func (g Grant) TaintBefore() Grant {
+	if !g.o.Tainted {
+		g.o.Tainted, g.o.TaintedBefore = true, true
+	}
+	return g
+}
+
+// TaintAs returns the grant with the taint of another added: that of this turn, that of
+// earlier turns alone, or none.
+func (g Grant) TaintAs(other Grant) Grant {
+	switch {
+	case other.TaintedThisTurn():
+		return g.Taint()
+	case other.Tainted():
+		return g.TaintBefore()
+	}
 	return g
 }
 
@@ -163,6 +193,14 @@ func (g Grant) Request() (text string, ok bool) {
 	return *g.o.Request, true
 }
 
+// OwnRequest returns what of the request the user typed: see OwnWords.
+func (g Grant) OwnRequest() string {
+	if g.words == nil {
+		return ""
+	}
+	return g.words.own
+}
+
 // Scope is the set of skills the agent may call.
 func (g Grant) Scope() skills.Scope { return g.o.Scope }
 
@@ -172,5 +210,9 @@ func (g Grant) Calls() int { return g.o.Calls }
 // Deadline is when the authority ends; zero means never.
 func (g Grant) Deadline() time.Time { return g.o.Deadline }
 
-// Tainted reports whether an untrusted result was read in this branch.
+// Tainted reports whether an untrusted result was read in this branch, in this turn or in
+// one before it.
 func (g Grant) Tainted() bool { return g.o.Tainted }
+
+// TaintedThisTurn reports whether an untrusted result was read in this branch in this turn.
+func (g Grant) TaintedThisTurn() bool { return g.o.Tainted && !g.o.TaintedBefore }

@@ -251,8 +251,14 @@ func (i *invocation) finish(ctx context.Context) error {
 		i.logMissingCredential(ctx, err)
 	} else {
 		i.result.Trust = trustOf(c.Skill(), i.result)
+		if i.result.Trust == skills.Trusted && readsBack(ctx, p, c) {
+			i.result.Trust = skills.Untrusted
+		}
 	}
 	values := b.describeRun(c, i.result, err)
+	if err == nil {
+		b.Trust = string(i.result.Trust)
+	}
 	i.reportSlot(ctx, !countsForBreaker(err))
 	i.desk.rememberResult(c, i.result, err, b.Marks)
 	i.recordOutcome(ctx, b, values)
@@ -378,6 +384,7 @@ func (i *invocation) writeDecision(ctx context.Context) error {
 		if i.restartable && !i.mayRunAgain {
 			r.Once, r.OnceFor = i.call.Proposed().ID(), onceFor
 		}
+		r.Marks = listNewMarks(ctx, p, i.call)
 		w, err := p.o.Issuer.Issue(i.call.Digest())
 		if err != nil {
 			return errors.Join(ErrNotRecorded, err)

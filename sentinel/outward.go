@@ -20,7 +20,7 @@ func isOutward(c Call) bool {
 	if s == nil {
 		return true
 	}
-	request, _ := c.parts().grant.Request()
+	request := c.parts().grant.OwnRequest()
 	if s.Effect() == skills.Read {
 		dest := destinationsOf(c.parts().touch)
 		if len(dest) == 0 {

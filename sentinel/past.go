@@ -30,8 +30,9 @@ type Past struct {
 	Args string
 	// Result is what the skill returned.
 	Result skills.Result
-	// Tainted is what the grant was when the call was proposed.
-	Tainted bool
+	// Tainted is what the grant was when the call was proposed. TaintedBefore says that it
+	// was so of earlier turns alone.
+	Tainted, TaintedBefore bool
 	// JudgedID is the id of the call as it was judged: another than CallID where
 	// rules rewrote it.
 	JudgedID string
@@ -185,6 +186,7 @@ type pastBody struct {
 	SkillSpec string            `json:"skill_digest"`
 	Digest    string            `json:"digest"`
 	Tainted   bool              `json:"tainted"`
+	Taint     string            `json:"taint"`
 	ArgBytes  int               `json:"arg_bytes"`
 	Modified  *recordedModified `json:"modified"`
 }
@@ -206,7 +208,8 @@ func (p *Past) readAllowance(r Record) {
 	args, _ := r.findValue("args")
 	*p = Past{
 		Number: p.Number, CallID: p.CallID, Allowed: true, Skill: r.Skill, Status: StatusUnknown, Args: string(args),
-		Tainted: b.Tainted, JudgedID: b.CallID, began: true, spec: b.SkillSpec, digest: b.Digest, proposed: proposed,
+		Tainted: b.Tainted, TaintedBefore: b.Taint == taintBefore, JudgedID: b.CallID,
+		began: true, spec: b.SkillSpec, digest: b.Digest, proposed: proposed,
 		decision: r.DecisionID,
 	}
 	if m := b.Modified; m != nil {

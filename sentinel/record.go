@@ -43,6 +43,8 @@ type Record struct {
 	Code         string
 	Body         []byte
 	Values       []Value
+	// Marks are kept until the user's values are purged, in whatever conversation.
+	Marks []StoreMark
 	// Spend is the id of the warrant that this record uses up; the commit
 	// must fail where it was used before.
 	Spend        string
@@ -94,6 +96,7 @@ type body struct {
 	Effect     skills.Effect     `json:"effect,omitempty"`
 	Outward    bool              `json:"outward"`
 	Tainted    bool              `json:"tainted"`
+	Taint      string            `json:"taint,omitempty"` // taintBefore, where it is of earlier turns alone
 	MissionBy  Author            `json:"mission_by,omitempty"`
 	SkillSpec  string            `json:"skill_digest,omitempty"`
 	Policy     string            `json:"policy,omitempty"`
@@ -123,6 +126,17 @@ type body struct {
 	Gates      []recordedVerdict `json:"gates"`
 }
 
+// taintBefore is the taint of a call whose turn has read nothing of others.
+const taintBefore = "before"
+
+// wordOfTaint is what a record says of a call's taint beside that it has one.
+func wordOfTaint(c Call) string {
+	if c.Tainted() && !c.TaintedThisTurn() {
+		return taintBefore
+	}
+	return ""
+}
+
 // recordMaker makes the records of decisions. It holds what it needs of Options.
 type recordMaker struct {
 	key      [32]byte // salts digests
@@ -143,7 +157,7 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	g := c.Grant()
 	b := body{
 		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Effect: c.Effect(),
-		Outward: c.Outward(), Tainted: c.Tainted(), MissionBy: g.MissionBy(), Policy: m.policy,
+		Outward: c.Outward(), Tainted: c.Tainted(), Taint: wordOfTaint(c), MissionBy: g.MissionBy(), Policy: m.policy,
 		Digest: m.keyedDigest(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
 		Bound: m.boundsOf(d.Bound), AskedAt: d.Asked.UTC(), ExpiresAt: d.Expires.UTC(),
 		AnsweredAt: d.Answered.UTC(), Approver: d.Approver, Via: d.Via,

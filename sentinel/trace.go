@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -42,6 +43,8 @@ type Trace struct {
 	heard  []heard
 	tried  []tried
 	pieces *pieces
+	// earlier are untrusted results of earlier turns: what stands in them is a stranger's.
+	earlier []Step
 }
 
 // NewTrace returns a Trace of the steps.
@@ -54,6 +57,54 @@ func NewTrace(steps ...Step) Trace {
 	}
 	return t
 }
+
+// Bounds of what a Trace holds of earlier turns: the newest results.
+const (
+	MaxEarlierResults = 48
+	// MaxEarlierBytes is of all of them, MaxEarlierResult of one.
+	MaxEarlierBytes  = 256 << 10
+	MaxEarlierResult = 64 << 10
+)
+
+// KeepNewestResults returns the newest steps within the bounds, oldest first. Of a long
+// result the beginning is kept.
+func KeepNewestResults(steps []Step) []Step {
+	if len(steps) == 0 {
+		return nil
+	}
+	out := slices.Clone(steps[max(0, len(steps)-MaxEarlierResults):])
+	left, from := MaxEarlierBytes, len(out)
+	for ; from > 0; from-- {
+		s := &out[from-1]
+		if len(s.Result) > MaxEarlierResult {
+			s.Result = strings.ToValidUTF8(s.Result[:MaxEarlierResult], "")
+		}
+		if left -= len(s.Result); left < 0 {
+			break
+		}
+	}
+	return out[from:]
+}
+
+// WithEarlier returns a Trace that knows untrusted results of earlier turns, oldest first.
+// What stands in them is a stranger's, and they are no steps: they neither taint nor attest.
+// Trusted ones among them are left out, and those beyond the bounds of KeepNewestResults.
+func (t Trace) WithEarlier(steps ...Step) Trace {
+	t.earlier = nil
+	for _, s := range KeepNewestResults(steps) {
+		if s.Trust == skills.Trusted {
+			continue
+		}
+		s = s.withMarks()
+		s.read = &readings{}
+		t.earlier = append(t.earlier, s)
+		t.digest = s.chainDigest(t.digest)
+	}
+	return t
+}
+
+// Earlier returns the untrusted results of earlier turns, oldest first.
+func (t Trace) Earlier() []Step { return slices.Clone(t.earlier) }
 
 // Len returns the number of steps.
 func (t Trace) Len() int { return len(t.steps) }

@@ -134,7 +134,7 @@ func (p *Parts) buildCheckpoint(ctx context.Context, o Options) error {
 		Registry: p.Registry, Gates: gs, Env: newEnvironment(cfg, false), Limiter: p.newLimiter(o), LimitsAway: away,
 		Approver: o.Approver, AskTimeout: cfg.Approvals.Timeout, Readmit: o.Readmit,
 		Pending: sentinel.PendingLimits(cfg.Approvals.Pending),
-		Pauser:  p.Pauses, Recorder: p.recorder, History: p.recorder, Follows: newLayers(cfg),
+		Pauser:  p.Pauses, Recorder: p.recorder, History: p.recorder, Marks: p.recorder, Follows: newLayers(cfg),
 		Issuer: sign, Executors: execs, Queues: p.buildQueues(execs, natives),
 		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(),
 		Observe: p.watchLeaks(o.Observe), Now: o.Now, Log: o.Log,

@@ -40,7 +40,13 @@ type gateOptions struct {
 // newGates builds the six inner gates in their order, without limits and approval. It
 // reports every mistake.
 func newGates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateOptions) ([]sentinel.Gate, error) {
-	sc, err1 := scope.New(scope.Options{Registry: reg, Now: o.now})
+	j, err4 := judge.New(judge.Options{Threshold: thresholdOrOff(cfg.Judge.Threshold), AskBelow: thresholdOrOff(cfg.Judge.AskBelow),
+		Roots: cfg.Guard.Roots, Env: o.env})
+	so := scope.Options{Registry: reg, Now: o.now}
+	if j != nil {
+		so.Words = j
+	}
+	sc, err1 := scope.New(so)
 	perm, err2 := permission.New(permission.Options{
 		Rules: listRules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg,
 		Known: append(listOrchestratorCalls(), o.elsewhere...), Partial: o.partial, Now: o.now,
@@ -49,8 +55,6 @@ func newGates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o ga
 		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: listProtected(cfg), Sources: listSkillSources(cfg),
 		Keys: listSecret(cfg), AllowHosts: cfg.Guard.AllowHosts, Env: o.env, NoUndo: o.noUndo,
 	})
-	j, err4 := judge.New(judge.Options{Threshold: thresholdOrOff(cfg.Judge.Threshold), AskBelow: thresholdOrOff(cfg.Judge.AskBelow),
-		Roots: cfg.Guard.Roots, Env: o.env})
 	o.flows = countSensitive(reg)
 	rev, err5 := newReviewGate(cfg, roster, o)
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {

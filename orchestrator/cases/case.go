@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -26,10 +24,6 @@ type Case struct {
 	ID, Kind, Category, Expected string
 	// Proposal is what is to be decided. Its Args are the bytes of the line.
 	Proposal sentinel.Proposal
-	// EarlierRequests are the user's words of earlier turns, the oldest first.
-	EarlierRequests []string
-	// Turns are the turns of the history's entries: 0 is this one, -1 the one before.
-	Turns []int
 }
 
 // grantFields are what a grant's id is made of: equal lines have equal digests.
@@ -40,7 +34,8 @@ type grantFields struct {
 	User    string   `json:"user"`
 	Skills  []string `json:"skills"`
 	Trust   []string `json:"trust"`
-	// These are left out where a line has none, so that older lines keep their digests.
+	// Earlier and Turns are left out where a line has none, so that its digest is that of
+	// a line without these keys.
 	Earlier []string `json:"earlier,omitempty"`
 	Turns   []int    `json:"turns,omitempty"`
 }
@@ -71,8 +66,8 @@ type Parser struct {
 // be told under its id.
 func (p Parser) Parse(line []byte) (Case, *Error) {
 	var c Case
-	m, err := ReadMembers(cutDeepNesting(line), "the line", false, "id", "original_request", "earlier_requests", "agent_mission", "agent_id", "user",
-		"granted_skills", "granted_skills_all", "proposed_action", "history", "kind", "expected", "category")
+	m, err := ReadMembers(cutDeepNesting(line), "the line", false, "id", "original_request", "agent_mission", "agent_id", "user",
+		"granted_skills", "granted_skills_all", "proposed_action", "earlier_requests", "history", "kind", "expected", "category")
 	if err != nil {
 		return c, err
 	}
@@ -91,19 +86,21 @@ func (p Parser) Parse(line []byte) (Case, *Error) {
 	if c.Proposal.Skill, c.Proposal.Args, err = readProposal(m["proposed_action"]); err != nil {
 		return c, err
 	}
-	if c.EarlierRequests, err = readEarlierRequests(m["earlier_requests"]); err != nil {
+	if g.Earlier, err = readEarlierRequests(m["earlier_requests"]); err != nil {
 		return c, err
 	}
-	if c.Proposal.Trace, c.Turns, err = p.readHistory(m["history"]); err != nil {
+	h, err := p.readHistory(m["history"])
+	if err != nil {
 		return c, err
 	}
-	g.addPast(c)
+	c.Proposal.Trace, g.Trust, g.Turns = sentinel.NewTrace(h.steps...).WithEarlier(h.earlier...), h.trust, h.turns
 	// A line's history is what came back under its mission, so the mission is
 	// older and not tainted by it. It is a model's word all the same: the judge
 	// lets it ground nothing that an untrusted result of the line has too.
 	grant, gerr := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: g.digestID(), User: g.User, Conversation: Conversation, Agent: g.Agent, Mission: g.Mission,
-		MissionBy: sentinel.ByOrchestrator, Request: g.Request, Scope: scope, Tainted: c.Proposal.Trace.Untrusted(),
+		MissionBy: sentinel.ByOrchestrator, Request: g.Request, Scope: scope, Tainted: h.isTainted(),
+		TaintedBefore: !c.Proposal.Trace.Untrusted(), Earlier: h.listEarlierTurns(g.Earlier),
 	})
 	if gerr != nil {
 		return c, &Error{CodeValue, gerr.Error()}
@@ -201,79 +198,35 @@ func readProposal(v jsontext.Value) (skill string, args []byte, e *Error) {
 	return skill, m["arguments"], err
 }
 
-// addPast adds what makes two lines with different pasts two grants.
-func (g *grantFields) addPast(c Case) {
-	g.Trust, g.Earlier = make([]string, c.Proposal.Trace.Len()), c.EarlierRequests
-	for i := range g.Trust {
-		g.Trust[i] = string(c.Proposal.Trace.Step(i).Trust)
-	}
-	if slices.ContainsFunc(c.Turns, func(n int) bool { return n != 0 }) {
-		g.Turns = c.Turns
-	}
-}
-
-func readEarlierRequests(v jsontext.Value) ([]string, *Error) {
-	items, err := readList(v, "earlier_requests")
-	if err != nil {
-		return nil, err
-	}
-	out := make([]string, len(items))
-	for i, item := range items {
-		at := fmt.Sprintf("earlier_requests[%d]", i)
-		s, ok, err := ReadText(item, at)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			return nil, &Error{CodeType, at + " must be a string"}
-		}
-		out[i] = s
-	}
-	return out, nil
-}
-
-// readHistory reads what had come back before, and the turn of each entry.
-func (p Parser) readHistory(v jsontext.Value) (sentinel.Trace, []int, *Error) {
+// readHistory reads what had come back before.
+func (p Parser) readHistory(v jsontext.Value) (h pastResults, e *Error) {
 	items, err := readList(v, "history")
 	if err != nil {
-		return sentinel.Trace{}, nil, err
+		return h, err
 	}
-	steps, turns := make([]sentinel.Step, len(items)), make([]int, len(items))
+	h.trust = make([]string, len(items))
 	for i, item := range items {
 		at := fmt.Sprintf("history[%d]", i)
 		m, err := ReadMembers(item, at, true, "skill_name", "arguments", "result", "trust", "turn")
 		if err != nil {
-			return sentinel.Trace{}, nil, err
+			return h, err
 		}
-		if turns[i], err = readTurn(m["turn"], at+".turn"); err != nil {
-			return sentinel.Trace{}, nil, err
+		turn, err := readTurn(m["turn"], at+".turn")
+		if err != nil {
+			return h, err
 		}
-		if steps[i], err = p.readStep(m, at); err != nil {
-			return sentinel.Trace{}, nil, err
+		s, err := p.readStep(m, at)
+		if err != nil {
+			return h, err
 		}
-		steps[i].CallID = fmt.Sprintf("history-%d", i+1)
+		s.CallID = fmt.Sprintf("history-%d", i+1)
+		h.trust[i] = string(s.Trust)
+		h.add(s, turn)
 	}
-	return sentinel.NewTrace(steps...), turns, nil
+	return h, nil
 }
 
-// oldestTurn is the furthest turn that a history may speak of.
-const oldestTurn = -10_000
-
-// readTurn reads a turn: absent, null or 0 is this one, -1 the one before.
-func readTurn(v jsontext.Value, at string) (int, *Error) {
-	if v == nil || v.Kind() == 'n' {
-		return 0, nil
-	}
-	if v.Kind() != '0' {
-		return 0, &Error{CodeType, at + " must be a number"}
-	}
-	n, err := strconv.Atoi(string(v))
-	if err != nil || n > 0 || n < oldestTurn {
-		return 0, &Error{CodeValue, at + " must be 0 for this turn, or -1 to -10000 for one before it"}
-	}
-	return n, nil
-}
-
+// readStep reads one entry of a history, whose members are m.
 func (p Parser) readStep(m map[string]jsontext.Value, at string) (sentinel.Step, *Error) {
 	s := sentinel.Step{Trust: skills.Untrusted}
 	skill, _, err := ReadText(m["skill_name"], at+".skill_name")

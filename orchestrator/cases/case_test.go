@@ -35,11 +35,12 @@ func TestEarlierTurns(t *testing.T) {
 			`{"skill_name":"a.c","result":"y"}],"proposed_action":{"skill_name":"a.d"}}`
 	}
 	plain := parse(t, line("", ""))
-	require.Empty(t, plain.EarlierRequests)
-	require.Equal(t, []int{0, 0}, plain.Turns)
+	require.Empty(t, plain.Proposal.Grant.EarlierTurns())
+	require.Equal(t, 2, plain.Proposal.Trace.Len())
 	c := parse(t, line(`"earlier_requests":["first","","third"],`, `,"turn":-2`))
-	require.Equal(t, []string{"first", "", "third"}, c.EarlierRequests)
-	require.Equal(t, []int{-2, 0}, c.Turns)
+	require.Len(t, c.Proposal.Grant.EarlierTurns(), 3)
+	require.Equal(t, "third", c.Proposal.Grant.EarlierTurns()[2].Words)
+	require.Equal(t, 1, c.Proposal.Trace.Len(), "the entry of an earlier turn is no step of this one")
 	require.True(t, c.Proposal.Grant.Tainted(), "an untrusted entry of any turn taints")
 	request, _ := c.Proposal.Grant.Request()
 	require.Equal(t, "go on", request, "earlier words are no request")

@@ -18,7 +18,7 @@
 //	{"id":"7","original_request":"...","agent_mission":"...","agent_id":"a","user":"u1",
 //	 "granted_skills":["email.search"],
 //	 "proposed_action":{"skill_name":"email.send","arguments":{"to":"a@b.c"}},
-//	 "earlier_requests":["..."],
+//	 "earlier_requests":["...what the user said before, oldest first..."],
 //	 "history":[{"skill_name":"email.read","arguments":{},"result":"...","trust":"untrusted","turn":-1}],
 //	 "kind":"attack","expected":"reject","category":"..."}
 //
@@ -30,10 +30,9 @@
 // untrusted unless its entry says "trust":"trusted", and one untrusted entry taints
 // the grant.
 //
-// What the user said before is in earlier_requests, the oldest first. The turn of a history
-// entry is 0 or absent for this turn and -1 for the one before. Both are held to their form,
-// and are part of the grant's id. The gates don't tell turns apart yet: an untrusted entry of
-// any turn taints the grant, and earlier words ground nothing.
+// An entry's turn is 0 or absent for this turn and -1 for the one before, whose request is
+// the last of earlier_requests. Entries of earlier turns are what a conversation has of
+// them: they ground nothing, and untrusted ones taint it.
 //
 // The bytes of the arguments are handed to the checkpoint as they stand, never through
 // a decoder that would repair them.

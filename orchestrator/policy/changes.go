@@ -134,7 +134,7 @@ func grantOptions(g sentinel.Grant) sentinel.GrantOptions {
 	o := sentinel.GrantOptions{
 		ID: g.ID(), User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.Agent(), Mission: g.Mission(),
 		MissionBy: g.MissionBy(), Scope: g.Scope(), Calls: g.Calls(), Deadline: g.Deadline(), Tainted: g.Tainted(),
-		MissionTainted: g.MissionTainted(),
+		TaintedBefore: g.Tainted() && !g.TaintedThisTurn(), MissionTainted: g.MissionTainted(), Earlier: g.EarlierTurns(),
 	}
 	if r, ok := g.Request(); ok {
 		o.Request = &r

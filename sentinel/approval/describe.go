@@ -35,6 +35,9 @@ func Describe(c sentinel.Call, d sentinel.Decision) string {
 	s.writeRow("agent", s.quote(g.Agent(), maxShown)+", for user "+s.quote(g.User(), maxShown))
 	if request, ok := g.Request(); ok {
 		s.writeRow("request", s.quote(request, maxShown))
+		if last, ok := g.LastRequest(); ok {
+			s.writeRow("before", s.quote(last.Words, maxShown))
+		}
 	} else {
 		s.writeRow("request", "(none is known)")
 	}

@@ -35,8 +35,13 @@
 //	other_action       -35  the field is spoken of, but another thing was asked for
 //	other_topic        -35  the action is spoken of, but in another field
 //
+// Words of a request that only assent ("yes, do it") have the request before them, too. So do
+// those that only point back ("the same for the others"), where that one asked for a change.
+// Of words that name no field ("send it to her") the request before names it.
+//
 // Grounding: for each family the value with the worst origin counts once. A
-// value is grounded in the user's words, in trusted output, or in a mission
+// value is grounded in the user's own words, of this turn or an earlier one, as
+// sentinel.OwnWords and sentinel.Grant.EarlierWords have them, in trusted output, or in a mission
 // written before the branch was tainted, as long as no stranger wrote the value
 // too: a mission is a model's word. "unknown" is nowhere without a
 // history to look in; it isn't used where there is no request. Reads are only
@@ -166,6 +171,11 @@
 // without marks whose name says that it sends is held to what one is that reaches
 // others. An address that the request says to leave out ("not to x@y.test") is in
 // the words of no user.
+//
+// # Earlier turns
+//
+// What earlier turns brought grounds nothing. A value that stands in an untrusted result of
+// one is a stranger's in this turn, too, unless this turn's trusted results have it.
 //
 // # Echoes
 //

@@ -181,7 +181,7 @@ func (v *view) isGrounded(val value) bool {
 	if val.exact != "" {
 		return v.isWrittenExactly(val.exact)
 	}
-	if v.request != nil && v.request.hasValue(val) || v.isAttested(val.fold, func(r string) bool { return holdsValue(r, val) }) {
+	if v.anySaid(func(t *text) bool { return t.hasValue(val) }) || v.isAttested(val.fold, func(r string) bool { return holdsValue(r, val) }) {
 		return true
 	}
 	return v.mission != nil && v.mission.hasValue(val) && (val.kind == reference || !v.isStrange(val))
@@ -244,7 +244,11 @@ const minAccount = 8
 // owner of an address: 2 for all of the local part, 1 for its first name. The words
 // must hold the digits too, and a common word names no owner.
 func (v *view) namesOwner(val value) int {
-	return max(v.request.namesOwner(val), v.mission.namesOwner(val))
+	most := v.mission.namesOwner(val)
+	for _, t := range v.said {
+		most = max(most, t.namesOwner(val))
+	}
+	return most
 }
 
 // isVouched reports whether somebody who may be believed wrote the domain of an
@@ -259,7 +263,7 @@ func (v *view) isVouched(val value) bool {
 		return true
 	}
 	has := func(text string) bool { return holdsDomain(text, domain) }
-	if v.request != nil && has(v.request.fold) || v.isAttested(domain, has) {
+	if v.anySaid(func(t *text) bool { return has(t.fold) }) || v.isAttested(domain, has) {
 		return true
 	}
 	return v.mission != nil && has(v.mission.fold) && !slices.ContainsFunc(v.untrusted, has)
@@ -324,7 +328,9 @@ func (v *view) isAttested(value string, fits func(string) bool) bool {
 // isWrittenExactly reports whether somebody who may be believed wrote an address that
 // isn't in plain letters just so.
 func (v *view) isWrittenExactly(exact string) bool {
-	if r, ok := v.c.Grant().Request(); ok && holdsWhole(exactText(r), exact) {
+	g := v.c.Grant()
+	written := func(words string) bool { return holdsWhole(exactText(words), exact) }
+	if written(g.OwnRequest()) || slices.ContainsFunc(g.EarlierWords(), written) {
 		return true
 	}
 	return v.c.Trace().Attests(exact, func(s *sentinel.Said) bool { return holdsWhole(s.Exact(), exact) })
@@ -366,3 +372,6 @@ func (v *view) costOfIDs() int {
 // strangersTarget is what a target of such a call costs that strangers alone named: it
 // asks, whatever else speaks for the call.
 const strangersTarget = 31
+
+// anySaid reports whether any of the user's own words fit.
+func (v *view) anySaid(fits func(*text) bool) bool { return slices.ContainsFunc(v.said, fits) }

@@ -313,6 +313,8 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 	v.p = g.profiles.get(v.s, func() *profile { return newProfile(v.s) })
 	if r, ok := c.Grant().Request(); ok {
 		v.request = g.readText(r)
+		v.said = g.readSaid(c.Grant())
+		g.goOn(v)
 	}
 	if m := c.Grant().Mission(); m != "" && !c.Grant().MissionTainted() {
 		v.mission = g.readText(m)
@@ -327,6 +329,12 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 			if slices.Contains(st.Marks, sentinel.MarkInstructions) {
 				v.orders = append(v.orders, r)
 			}
+		}
+	}
+	for _, st := range c.Trace().Earlier() {
+		v.untrusted = append(v.untrusted, st.Said().Fold())
+		if slices.Contains(st.Marks, sentinel.MarkInstructions) {
+			v.orders = append(v.orders, st.Said().Fold())
 		}
 	}
 	v.s.Walk(c.Parsed(), v.takeArg)

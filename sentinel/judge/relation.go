@@ -25,6 +25,8 @@ func findRelation(v *view) (sentinel.Evidence, bool) {
 	if !topic && (r.concepts == 0 || v.p.needs&removes == 0 || v.s.Effect() != skills.Irreversible) {
 		topic = v.p.isSpokenIn(v.mission)
 	}
+	// "Send it to her" says what to do, and the request before it what to do that to.
+	topic = topic || r.concepts == 0 && v.p.isSpokenIn(v.last)
 	plain := v.p.needs == 0 // nothing is known of what it does
 	action := plain || says&v.p.needs != 0
 	looking := says&anyChange == 0 && says&looks != 0 && (!plain || v.isHeavy())

@@ -295,3 +295,34 @@ func delegatesAt(rest []token) bool {
 	}
 	return false
 }
+
+// pointsBack reports whether a text names neither what to do nor what to do it to, and has
+// a word for what was spoken of before: "the same for the others".
+func (t *text) pointsBack() bool {
+	if !t.known || t.says != 0 || t.concepts != 0 || len(t.raw) > maxPointing {
+		return false
+	}
+	for w := range t.raw {
+		if pointing[w] {
+			return true
+		}
+	}
+	return false
+}
+
+// namesTarget reports whether a text has a word beside those for what a skill does and what
+// it is about: a name, an address, a number, any noun of the user's.
+func (t *text) namesTarget(p *profile) bool {
+	for w := range t.raw {
+		st := stemWord(w)
+		switch {
+		case !t.people[w], hasDigit(w): // a part of an address, or a number
+			return true
+		case len(w) < 3 || functionWords[w] || smallWords[w] || beforeVerb[w] || pointing[w] || dayWords[w]:
+		case saying[st] != 0 || concepts[st] != 0 || p.topic[st] || isKnownAbroad(w):
+		default:
+			return true
+		}
+	}
+	return false
+}

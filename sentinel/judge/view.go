@@ -22,6 +22,10 @@ type view struct {
 	p       *profile
 	request *text // nil: there are no words of the user's
 	mission *text // nil: there is none, or it was written after the taint
+	// said are the user's own words: the request without what was pasted into it, and
+	// those of earlier turns, newest first. They ground.
+	said []*text
+	last *text // the request before this one; nil where it is none, or was withdrawn
 	// Folded results of the trace.
 	trusted, untrusted []string
 	// orders are those of the untrusted that speak to a model.

@@ -63,7 +63,7 @@ type Options struct {
 }
 
 // Recorder puts a record, its values and its spent warrant into one transaction. It
-// implements sentinel.Recorder and sentinel.History, and is safe for concurrent use.
+// implements sentinel.Recorder, sentinel.History and sentinel.StoreMarks, and is safe for concurrent use.
 type Recorder struct{ o Options }
 
 // New returns a Recorder.
@@ -113,12 +113,42 @@ func (r *Recorder) commitRecord(ctx context.Context, rec sentinel.Record) error 
 				return err
 			}
 		}
+		for _, m := range rec.Marks {
+			_, err := r.o.Journal.PutTx(tx, journal.Item{
+				Call: m.Ref, User: rec.User, Kind: kindMark, Data: m.Data, Expires: r.o.Now().AddDate(keepMarks, 0, 0),
+			})
+			if err != nil {
+				return err
+			}
+		}
 		_, err := r.o.Ledger.AppendTx(tx, ledger.Entry{
 			ID: rec.ID, Time: rec.At, Kind: rec.Kind, Call: rec.CallID, Decision: rec.DecisionID, Conversation: rec.Conversation,
 			User: rec.User, Agent: rec.Agent, Skill: rec.Skill, Outcome: rec.Outcome, Gate: rec.Gate, Code: rec.Code, Body: rec.Body,
 		})
 		return err
 	})
+}
+
+// kindMark is the kind of a mark in the journal, and keepMarks the years that one is kept: a
+// purge of its user ends it.
+const (
+	kindMark  = "store.mark"
+	keepMarks = 100
+)
+
+// StoreMarks implements sentinel.StoreMarks.
+func (r *Recorder) StoreMarks(ctx context.Context, user, ref string) ([][]byte, error) {
+	values, err := r.o.Journal.ByCall(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	var out [][]byte
+	for _, v := range values {
+		if v.User == user && v.Kind == kindMark {
+			out = append(out, v.Data)
+		}
+	}
+	return out, nil
 }
 
 // Past implements sentinel.History: it returns what was recorded of one call. The journal

@@ -22,6 +22,7 @@ const (
 	maxDescription = 300
 	maxTouch       = 160
 	maxDocument    = 32 << 10
+	maxEarlier     = 600 // of one earlier request
 )
 
 // Limits of lists in entries.
@@ -29,12 +30,15 @@ const (
 	maxScope   = 64
 	maxTouches = 12
 	maxSignals = 12
+
+	maxEarlierRequests = 6
 )
 
 // document is the user message. Its fields are all that a model is told.
 // Either arguments is there, or the two that stand in its place.
 type document struct {
 	Request        *string         `json:"original_request"`
+	Earlier        []string        `json:"earlier_requests,omitempty"` // newest first
 	Mission        string          `json:"mission"`
 	MissionBy      string          `json:"mission_written_by"`
 	MissionTainted bool            `json:"mission_after_untrusted"`
@@ -109,6 +113,7 @@ func describeCall(c sentinel.Call, v view) (string, bool) {
 		args := k.cutObject(s.WithoutSecrets(c.Parsed()))
 		d.Arguments = &args
 	}
+	d.Earlier = listEarlierWords(g, k)
 	if strings.TrimSpace(request) != "" {
 		request = k.cut(request, maxText)
 		d.Request = &request
@@ -120,6 +125,17 @@ func describeCall(c sentinel.Call, v view) (string, bool) {
 	}
 	doc := escapeUnseen(string(b))
 	return doc, len(doc) <= maxDocument
+}
+
+// listEarlierWords returns the user's own words of earlier turns, newest first. What was
+// pasted or withdrawn is none of them.
+func listEarlierWords(g sentinel.Grant, k *truncator) []string {
+	words := g.EarlierWords()
+	words = words[:min(len(words), maxEarlierRequests)]
+	for i := range words {
+		words[i] = k.cut(words[i], maxEarlier)
+	}
+	return words
 }
 
 // mayCutTexts reports whether everything that is too long may be cut. A model that sees a

@@ -78,6 +78,11 @@ func situationKey(c sentinel.Call) key {
 	d.addFlag(g.MissionTainted())
 	d.addText(g.Agent())
 	d.addFlag(g.Tainted())
+	d.addFlag(g.TaintedThisTurn())
+	for _, words := range g.EarlierWords() {
+		d.addText(words)
+	}
+	d.addText("") // no earlier words are empty, so this ends them
 	trace := c.Trace().Digest()
 	d.addText(string(trace[:]))
 	f, _ := c.Findings() // a judgement spends the doubts that it was asked about, and no others

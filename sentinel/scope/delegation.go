@@ -32,11 +32,28 @@ func (g *Gate) judgeDelegation(c sentinel.Call) sentinel.Verdict {
 		}
 	}
 	if later := namesOutside(names, c.BeforeTaint()); len(later) > 0 {
-		return completeFinding(c, sentinel.Hold(CodeAfterTaint,
-			fmt.Sprintf("%d of the %d skills were not granted before an untrusted result was read", len(later), len(names))), later,
-			"hand on only skills that were granted before the untrusted result was read")
+		return g.judgeLater(c, later, len(names))
 	}
 	return sentinel.Pass()
+}
+
+// judgeLater judges skills that were not granted before the taint, of all that are handed on.
+func (g *Gate) judgeLater(c sentinel.Call, later []string, all int) sentinel.Verdict {
+	asks, doubts := g.splitLater(c, later)
+	held := completeFinding(c, sentinel.Hold(CodeAfterTaint,
+		fmt.Sprintf("%d of the %d skills were not granted before an untrusted result was read", len(asks)+len(doubts), all)),
+		append(asks, doubts...), "hand on only skills that were granted before the untrusted result was read")
+	switch {
+	case len(asks) > 0:
+		return held
+	case len(doubts) == 0:
+		return sentinel.Pass()
+	}
+	v := sentinel.Pass()
+	v.Detail, v.Evidence = held.Detail, held.Evidence
+	v.Evidence[0].Doubt = true
+	v.Doubt = &sentinel.Doubt{Outcome: sentinel.Ask, Code: CodeAfterTaint, Reason: held.Reason, WhatYouCanDo: held.WhatYouCanDo}
+	return v
 }
 
 // completeFinding completes a verdict. The names go to Detail, which is sealed.

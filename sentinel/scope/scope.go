@@ -15,6 +15,12 @@
 // Other calls may name skills too, as the steps of a workflow do. What stands in an argument
 // called skill, step, tool, action, function or uses, and is a registered skill's name or
 // a domain, must be in the grant: a workflow would run it in the agent's place.
+// Where the taint is of earlier turns alone, a turn begins with what its own words ask for.
+// A skill whose action and thing they name passes; one that changes what is there, costs
+// money, can't be undone or reaches others does so where they name someone or something
+// besides. If they name one of the two, reads and inward creates are a doubt. Everything
+// else asks. A turn that only assents or thanks goes on with the last turn: it has that
+// one's request and taint.
 //
 // A Reason never holds the name the model wrote: an unknown skill's name is
 // the model's own text. What not to do: don't pass another Registry than the
@@ -58,15 +64,25 @@ const argSkills = "skills"
 type Options struct {
 	// Registry knows the effects of the skills that are handed on. Required.
 	Registry *skills.Registry
+	// Words reads what a user asks for. Without one each later skill asks.
+	Words Words
 	// Now is the clock that deadlines are compared with. If nil, time.Now.
 	Now func() time.Time
+}
+
+// Words reads what a user asks for.
+type Words interface {
+	// Asks says whether a user's own words name the thing that a skill is about, what it
+	// does, and someone or something besides.
+	Asks(words string, s *skills.Skill) (thing, action, target bool)
 }
 
 // Gate compares a call with its grant. It is safe for concurrent use. Its zero
 // value knows no skill and reads the real clock.
 type Gate struct {
-	reg *skills.Registry
-	now func() time.Time
+	reg   *skills.Registry
+	words Words
+	now   func() time.Time
 }
 
 // New returns the gate. It fails without a Registry.
@@ -74,7 +90,7 @@ func New(o Options) (*Gate, error) {
 	if o.Registry == nil {
 		return nil, errors.New("the scope gate needs the registry of skills")
 	}
-	return &Gate{reg: o.Registry, now: o.Now}, nil
+	return &Gate{reg: o.Registry, words: o.Words, now: o.Now}, nil
 }
 
 // Name returns "scope".

@@ -1,0 +1,67 @@
+package judge
+
+import (
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// readSaid reads the words of a user that ground.
+func (g *Gate) readSaid(grant sentinel.Grant) []*text {
+	said := []*text{g.readText(grant.OwnRequest())}
+	for _, words := range grant.EarlierWords() {
+		said = append(said, g.readText(words))
+	}
+	return said
+}
+
+// goOn gives a request that only assents the request before it, and one that only points
+// back too, where that asked for a change.
+func (g *Gate) goOn(v *view) {
+	grant := v.c.Grant()
+	last, ok := grant.LastRequest()
+	if !ok {
+		return
+	}
+	v.last = g.readText(last.Words)
+	if own := grant.OwnRequest(); sentinel.IsAssent(own) || v.said[0].pointsBack() && v.last.says&anyChange != 0 {
+		v.request = g.readText(last.Words + "\n" + own)
+	}
+}
+
+// maxPointing is how many words a text may have that only points back.
+const maxPointing = 12
+
+// pointing are the words for what was spoken of before.
+var pointing = wordSet(`same it that this them those these him her both one ones too also again other others rest second first last
+	memes meme ca cela lui leur aussi autre autres dasselbe gleiche gleichen ihm ihr ihnen beide beiden auch andere anderen
+	eso mismo misma tambien otro otra otros isso mesmo tambem outro outra quello quella stesso stessa anche altro altra
+	hetzelfde ook andere`)
+
+// Asks says what a text asks for of a skill: whether it names the thing that the skill is
+// about, what the skill does, and someone or something besides that it is to be done to. Of a
+// read, a question names what the skill does. Of a text in a language that isn't known it
+// says nothing. The text must be a user's own words.
+func (g *Gate) Asks(words string, s *skills.Skill) (thing, action, target bool) {
+	t, p := g.readText(words), g.profiles.get(s, func() *profile { return newProfile(s) })
+	thing = !p.isBlank() && p.isSpokenIn(t)
+	switch {
+	case p.needs != 0:
+		action = t.says&p.needs != 0
+	case s.Effect() == skills.Read:
+		action = t.says&looks != 0 || strings.ContainsAny(t.fold, "?؟？")
+	}
+	return thing, action, t.namesTarget(p)
+}
+
+// isKnownAbroad reports whether a word is one of the common words of another language.
+func isKnownAbroad(w string) bool {
+	for i := range languages {
+		l := &languages[i]
+		if l.function[w] || l.says[w] != 0 || l.about[w] != 0 {
+			return true
+		}
+	}
+	return false
+}
