@@ -63,7 +63,8 @@ func BenchmarkHostile(b *testing.B) {
 		})
 		for _, n := range []int{1, 16} {
 			in := evidence.Input{Skill: "bank.pay", Effect: skills.CostsMoney, Request: "Pay Eva Lund 48 EUR on 5 December", Arguments: payments(n),
-				History: []evidence.Step{{Number: 1, Skill: "mail.read", Result: result}, {Number: 2, Skill: "contacts.get", Result: result, Trust: evidence.Trusted}}}
+				History: []evidence.Step{{Number: 1, Skill: "mail.read", Result: result}, {Number: 2, Skill: "contacts.get", Result: result,
+					Trust: evidence.Trusted}}}
 			b.Run(fmt.Sprintf("build/%s/%d", name, n), func(b *testing.B) {
 				for b.Loop() {
 					r := evidence.Build(in)

@@ -124,10 +124,11 @@ func (d day) isSame(o day) bool {
 // shiftWords say that a day is counted from another, so that it needn't be written.
 var shiftWords = wordSet(`next later after before following until till every each yearly annual annually monthly month months year years
 	week weeks postpone delay extend renew renewal again tomorrow nachste nachsten nachster spater jahr jahre monat monate woche wochen
-	jahrlich monatlich verlangern verschieb verschiebe verlege prochain prochaine suivant suivante mois an ans annee semaine reporter siguiente proximo
+	jahrlich monatlich verlangern verschieb verschiebe verlege prochain prochaine suivant suivante mois an ans annee semaine
+	reporter siguiente proximo
 	proxima mes meses ano anos semana aplaza prossimo prossima mese anno settimana`)
 
-// daySwapped, and the others, say how one day is near another.
+// nearDay says how a day is near another one. shifted: the words count days, so that only a swap is a slip.
 func (d day) nearDay(o day, shifted bool) How {
 	switch {
 	case d.isSame(o):

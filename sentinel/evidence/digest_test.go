@@ -39,7 +39,8 @@ func TestDigest(t *testing.T) {
 		require.Equal(t, want, digestOf(other))
 	}
 	same := in
-	same.History = append(slices.Clone(in.History), evidence.Step{Number: 4, Skill: "weather.get", Trust: evidence.Trusted, Result: "Rain, 8 degrees"})
+	same.History = append(slices.Clone(in.History), evidence.Step{Number: 4, Skill: "weather.get", Trust: evidence.Trusted,
+		Result: "Rain, 8 degrees"})
 	require.Equal(t, want, digestOf(same))
 	same = in
 	same.History = slices.Clone(in.History)
@@ -81,7 +82,8 @@ func TestDigestTellsReportsApart(t *testing.T) {
 func TestBounds(t *testing.T) {
 	in := evidence.Input{Skill: "x.y", Effect: skills.Modify}
 	for i := range 200 {
-		in.Arguments = append(in.Arguments, evidence.Argument{Pointer: fmt.Sprintf("/ids/%03d", i), Name: "ids", Value: fmt.Sprintf("ev-%d", i), Declared: true})
+		in.Arguments = append(in.Arguments, evidence.Argument{Pointer: fmt.Sprintf("/ids/%03d", i), Name: "ids", Value: fmt.Sprintf("ev-%d", i),
+			Declared: true})
 	}
 	s, r := show(t, in)
 	require.GreaterOrEqual(t, s.LeftOut, 136)
@@ -91,7 +93,8 @@ func TestBounds(t *testing.T) {
 	require.Equal(t, "/to", s.Named[0].Arg, "who is reached comes first")
 	require.False(t, r.AsksFor())
 
-	s, _ = show(t, evidence.Input{Arguments: []evidence.Argument{argument("id", "T-1")}, History: []evidence.Step{lookup(1, strings.Repeat("T-1 ", 1<<19))}})
+	s, _ = show(t, evidence.Input{Arguments: []evidence.Argument{argument("id", "T-1")}, History: []evidence.Step{lookup(1,
+		strings.Repeat("T-1 ", 1<<19))}})
 	require.Equal(t, 1, s.Unread)
 	require.Equal(t, "trusted", s.Named[0].Seen[0].Trust, "what was read counts")
 	var many []evidence.Step

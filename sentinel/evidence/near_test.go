@@ -123,7 +123,8 @@ func TestKnownDomainIsNoSlip(t *testing.T) {
 func TestNearIDs(t *testing.T) {
 	for _, c := range []struct{ value, request, how string }{
 		{"T-2417", "close T-2471", "swapped"}, {"T-2417", "close T-2418", "edited"}, {"T-2417", "close T-3190", ""},
-		{"ORD-24", "close T-24", ""}, {"weekly-reports", "run weekly-report", "edited"}, {"T-2417", "close T-2417", ""}, {"T-24", "close T-42", "swapped"},
+		{"ORD-24", "close T-24", ""}, {"weekly-reports", "run weekly-report", "edited"}, {"T-2417", "close T-2417", ""}, {"T-24", "close T-42",
+			"swapped"},
 	} {
 		in := evidence.Input{Effect: skills.Irreversible, Request: c.request, Arguments: []evidence.Argument{argument("task_id", c.value)}}
 		want := []string{}
@@ -151,7 +152,8 @@ func TestNearAmounts(t *testing.T) {
 		{"1250", "pay the rent", "room 125", ""}, {"48", "pay 48 EUR", "", ""}, {"37", "pay 48 EUR", "", ""},
 		{"20260", "since 2026", "", ""}, {"20", "for 2 people", "", ""}, {"150", "15 EUR off", "amount 60.00, amount 50.00, amount 40.00", ""},
 	} {
-		in := evidence.Input{Effect: skills.CostsMoney, Request: c.request, Arguments: []evidence.Argument{argument("amount", json.Number(c.value))},
+		in := evidence.Input{Effect: skills.CostsMoney, Request: c.request, Arguments: []evidence.Argument{argument("amount",
+			json.Number(c.value))},
 			History: []evidence.Step{{Number: 1, Skill: "bank.list", Trust: evidence.Trusted, Result: c.result}}}
 		want := []string{}
 		if c.how != "" {
@@ -165,9 +167,11 @@ func TestNearAmounts(t *testing.T) {
 			require.Empty(t, signals(evidence.Build(in)), "a trusted result has it")
 		}
 	}
-	in := evidence.Input{Effect: skills.CostsMoney, Request: "pay 48 EUR", Arguments: []evidence.Argument{argument("amount_cents", json.Number("4800"))}}
+	in := evidence.Input{Effect: skills.CostsMoney, Request: "pay 48 EUR", Arguments: []evidence.Argument{argument("amount_cents",
+		json.Number("4800"))}}
 	require.Empty(t, signals(evidence.Build(in)), "cents")
-	in = evidence.Input{Effect: skills.CostsMoney, Request: "order 12 chairs", Arguments: []evidence.Argument{argument("quantity", json.Number("120"))}}
+	in = evidence.Input{Effect: skills.CostsMoney, Request: "order 12 chairs", Arguments: []evidence.Argument{argument("quantity",
+		json.Number("120"))}}
 	require.Equal(t, []string{"near_miss_power_of_ten"}, signals(evidence.Build(in)))
 }
 
@@ -205,7 +209,8 @@ func TestMadeOf(t *testing.T) {
 		{"120", "all", evidence.Trusted, "amount 61 amount 39 amount 20", "sum of 3 (bank.list#1)"},
 		{"77", "all", evidence.Trusted, "amount 61", ""},
 	} {
-		s, _ := show(t, evidence.Input{Effect: skills.CostsMoney, Request: c.request, Arguments: []evidence.Argument{argument("amount", json.Number(c.value))},
+		s, _ := show(t, evidence.Input{Effect: skills.CostsMoney, Request: c.request, Arguments: []evidence.Argument{argument("amount",
+			json.Number(c.value))},
 			History: []evidence.Step{{Number: 1, Skill: "bank.list", Trust: c.trust, Result: c.result}}})
 		require.Equal(t, c.made, s.Named[0].Made, c)
 	}
@@ -215,7 +220,8 @@ func TestMadeOf(t *testing.T) {
 func TestFindingsHoldNoValue(t *testing.T) {
 	in := twoEvas("eva.lumd@kalmia.example")
 	in.Arguments = append(in.Arguments, evidence.Argument{Pointer: "/zq-undeclared", Name: "iban", Value: "DE44500105175407324913"})
-	in.History = append(in.History, evidence.Step{Number: 2, Skill: "bank.get\n<script>", Trust: evidence.Trusted, Result: "DE44500105175407324931"})
+	in.History = append(in.History, evidence.Step{Number: 2, Skill: "bank.get\n<script>", Trust: evidence.Trusted,
+		Result: "DE44500105175407324931"})
 	r := evidence.Build(in)
 	var details []string
 	for _, f := range r.Findings() {

@@ -30,8 +30,9 @@ func randomInput(r *rand.Rand) evidence.Input {
 		}
 		return b.String()
 	}
-	in := evidence.Input{Skill: "bank.pay", Effect: skills.Effects()[r.IntN(len(skills.Effects()))], Request: say(""), Earlier: []string{say("")},
-		Mode: []evidence.Mode{evidence.Records, evidence.Provenance, evidence.Off}[r.IntN(3)], Keys: r.IntN(4) == 0}
+	in := evidence.Input{Skill: "bank.pay", Effect: skills.Effects()[r.IntN(len(skills.Effects()))], Request: say(""),
+		Earlier: []string{say("")},
+		Mode:    []evidence.Mode{evidence.Records, evidence.Provenance, evidence.Off}[r.IntN(3)], Keys: r.IntN(4) == 0}
 	names := []string{"to", "iban", "path", "amount", "task_id", "url", "start", "note", "role", "quantity"}
 	for i, name := range names[:1+r.IntN(len(names))] {
 		a := evidence.Argument{Pointer: fmt.Sprintf("/%s/%d", name, i), Name: name, Value: pick(), Declared: r.IntN(3) > 0}

@@ -98,9 +98,11 @@ func TestKeysWithhold(t *testing.T) {
 	in.Keys = true
 	in.Request = "Tell Eva Holm zqword for 48"
 	in.Arguments = append(in.Arguments, evidence.Argument{Pointer: "/zqname/zqinner", Name: "zqinner", Value: "DE44500105175407324913"},
-		evidence.Argument{Pointer: "/zqswitch", Name: "can_zqswitch", Value: true}, evidence.Argument{Pointer: "/fields/zqkey", Name: "iban", Declared: true,
-			Value: "DE44500105175407324914"}, argument("amount", json.Number("96")))
-	in.Carries = []evidence.Carried{{Argument: "/zqcarry", Step: 1, How: "verbatim"}, {Argument: "/body/zqitem", Declared: true, Step: 1, How: "verbatim"}}
+		evidence.Argument{Pointer: "/zqswitch", Name: "can_zqswitch", Value: true}, evidence.Argument{Pointer: "/fields/zqkey", Name: "iban",
+			Declared: true,
+			Value:    "DE44500105175407324914"}, argument("amount", json.Number("96")))
+	in.Carries = []evidence.Carried{{Argument: "/zqcarry", Step: 1, How: "verbatim"}, {Argument: "/body/zqitem", Declared: true, Step: 1,
+		How: "verbatim"}}
 	r := evidence.Build(in)
 	for _, out := range []string{r.Question(), string(r.JournalJSON())} {
 		for _, word := range []string{"zq", "eva", "Eva", "kalmia", "holm", "DE44", "de44", "48", "96"} {
@@ -120,8 +122,10 @@ func TestSecretsAreNeverQuoted(t *testing.T) {
 		in.Arguments = append(in.Arguments, argument("password", "zq-Tulip-77", skills.Secret),
 			argument("target", "zq-secret@kalmia.example", skills.Secret, skills.Target),
 			evidence.Argument{Pointer: "/iban", Name: "iban", Value: "DE44500105175407324913", Declared: true, Sensitive: true})
-		in.History = []evidence.Step{lookup(1, "Eva Lund, eva.lund@kalmia.example, ZQ-tulip-77\nEva zq-secrets@kalmia.example\nEva DE44500105175407324931, her account"),
-			{Number: 2, Skill: "vault.get", Trust: evidence.Trusted, Sensitive: true, Result: "Eva zqsensitive eva.lund@kalmia.example eva.holm@kalmia.example"}}
+		in.History = []evidence.Step{lookup(1, "Eva Lund, eva.lund@kalmia.example, ZQ-tulip-77\nEva zq-secrets@kalmia.example\n"+
+			"Eva DE44500105175407324931, her account"),
+			{Number: 2, Skill: "vault.get", Trust: evidence.Trusted, Sensitive: true,
+				Result: "Eva zqsensitive eva.lund@kalmia.example eva.holm@kalmia.example"}}
 		r := evidence.Build(in)
 		out := r.Question() + string(r.JournalJSON()) + fmt.Sprint(r.Findings())
 		for _, word := range []string{"zq-", "ZQ-", "zqsensitive", "77", "DE44", "de44", "her account", "eva.holm"} {

@@ -38,7 +38,8 @@ func TestSectionOfTheNotes(t *testing.T) {
 		Text: "Eva Lund, DE44500105175407324931"}}, iban.Near)
 
 	require.Equal(t, "/to", to.Arg)
-	require.Equal(t, []place{{In: "contacts.lookup#1", Trust: "trusted", Text: "Eva Lund, head of department, eva.lund@kalmia.example"}}, to.Seen)
+	require.Equal(t, []place{{In: "contacts.lookup#1", Trust: "trusted", Text: "Eva Lund, head of department, eva.lund@kalmia.example"}},
+		to.Seen)
 	rival := place{Value: "praxis@eva-holm.example", In: "contacts.lookup#1", Trust: "trusted"}
 	require.Equal(t, []place{rival}, to.Rivals)
 	rival.Text = "Eva Holm, dentist, praxis@eva-holm.example"
@@ -57,21 +58,25 @@ func TestSectionOfTheNotes(t *testing.T) {
 func TestRecordsOfResults(t *testing.T) {
 	long := "Eva Lund, eva.lund@kalmia.example, " + strings.Repeat("likes tea and ", 30)
 	for name, c := range map[string]struct{ result, text, field string }{
-		"line":              {"Eva Lund, eva.lund@kalmia.example\nTom", "Eva Lund, eva.lund@kalmia.example", ""},
-		"semicolon":         {"Tom, t@x.example; Eva Lund, eva.lund@kalmia.example", "Eva Lund, eva.lund@kalmia.example", ""},
-		"bar":               {"Tom | Eva Lund eva.lund@kalmia.example | x", "Eva Lund eva.lund@kalmia.example", ""},
-		"slash":             {"Tom t@x.example / Eva Lund eva.lund@kalmia.example", "Eva Lund eva.lund@kalmia.example", ""},
-		"nothing but it":    {"m-1 | eva.lund@kalmia.example | Lunch", "m-1 | eva.lund@kalmia.example | Lunch", ""},
-		"object":            {`{"people":[{"id":7,"name":"Eva","mail":"eva.lund@kalmia.example"},{"name":"Tom"}]}`, "id 7, Eva, eva.lund@kalmia.example", "/people/0"},
-		"list of words":     {`{"name":"Team","who":["eva.lund@kalmia.example","t@x.example"]}`, "Team, eva.lund@kalmia.example, t@x.example", ""},
+		"line":           {"Eva Lund, eva.lund@kalmia.example\nTom", "Eva Lund, eva.lund@kalmia.example", ""},
+		"semicolon":      {"Tom, t@x.example; Eva Lund, eva.lund@kalmia.example", "Eva Lund, eva.lund@kalmia.example", ""},
+		"bar":            {"Tom | Eva Lund eva.lund@kalmia.example | x", "Eva Lund eva.lund@kalmia.example", ""},
+		"slash":          {"Tom t@x.example / Eva Lund eva.lund@kalmia.example", "Eva Lund eva.lund@kalmia.example", ""},
+		"nothing but it": {"m-1 | eva.lund@kalmia.example | Lunch", "m-1 | eva.lund@kalmia.example | Lunch", ""},
+		"object": {`{"people":[{"id":7,"name":"Eva","mail":"eva.lund@kalmia.example"},{"name":"Tom"}]}`,
+			"id 7, Eva, eva.lund@kalmia.example", "/people/0"},
+		"list of words": {`{"name":"Team","who":["eva.lund@kalmia.example","t@x.example"]}`, "Team, eva.lund@kalmia.example, t@x.example",
+			""},
 		"list of sayings":   {`["Eva eva.lund@kalmia.example","Tom t@x.example"]`, "Eva eva.lund@kalmia.example", ""},
 		"text in an object": {`{"note":"Tom t@x.example\nEva eva.lund@kalmia.example"}`, "Eva eva.lund@kalmia.example", "/note"},
 		"guest":             {`{"name":"Eva","mail":"eva.lund@kalmia.example","guest":true}`, "guest, Eva, eva.lund@kalmia.example", ""},
-		"external":          {`{"name":"Eva","mail":"eva.lund@kalmia.example","type":"external, x.co"}`, "external, x.co, Eva, eva.lund@kalmia.example", ""},
-		"unverified":        {`{"name":"Eva","mail":"eva.lund@kalmia.example","verified":false}`, "Eva, eva.lund@kalmia.example, not verified", ""},
-		"secret field":      {`{"name":"Eva","mail":"eva.lund@kalmia.example","password":"tulip-77-rain"}`, "Eva, eva.lund@kalmia.example", ""},
-		"long":              {long, strings.TrimSpace(string([]rune(long)[:160])) + "…", ""},
-		"unseen signs":      {"Eva\u202e Lund\u200b eva.lund@kalmia.example", "Eva\ufffd Lund\ufffd eva.lund@kalmia.example", ""},
+		"external": {`{"name":"Eva","mail":"eva.lund@kalmia.example","type":"external, x.co"}`,
+			"external, x.co, Eva, eva.lund@kalmia.example", ""},
+		"unverified": {`{"name":"Eva","mail":"eva.lund@kalmia.example","verified":false}`, "Eva, eva.lund@kalmia.example, not verified",
+			""},
+		"secret field": {`{"name":"Eva","mail":"eva.lund@kalmia.example","password":"tulip-77-rain"}`, "Eva, eva.lund@kalmia.example", ""},
+		"long":         {long, strings.TrimSpace(string([]rune(long)[:160])) + "…", ""},
+		"unseen signs": {"Eva\u202e Lund\u200b eva.lund@kalmia.example", "Eva\ufffd Lund\ufffd eva.lund@kalmia.example", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := twoEvas("eva.lund@kalmia.example")
@@ -94,17 +99,20 @@ func TestPlaces(t *testing.T) {
 		aliases []evidence.Alias
 		want    []place
 	}{
-		"request":  {request: "Write to eva.lund@kalmia.example", want: []place{{In: "request", Trust: "user"}}},
-		"earlier":  {earlier: []string{"Her address is Eva.Lund@kalmia.example.", "fine"}, want: []place{{In: "earlier", Turn: -2, Trust: "user"}}},
+		"request": {request: "Write to eva.lund@kalmia.example", want: []place{{In: "request", Trust: "user"}}},
+		"earlier": {earlier: []string{"Her address is Eva.Lund@kalmia.example.", "fine"}, want: []place{{In: "earlier", Turn: -2,
+			Trust: "user"}}},
 		"nowhere":  {request: "Write to eva.lund@kalmia.example.org or joe.eva.lund@kalmia.example", want: []place{}},
 		"stranger": {steps: []evidence.Step{mail(1, to)}, want: []place{{In: "email.read#1", Trust: "stranger"}}},
 		"trusted before a stranger": {steps: []evidence.Step{lookup(1, to), mail(2, to)},
 			want: []place{{In: "contacts.lookup#1", Trust: "trusted", Text: to}, {In: "email.read#2", Trust: "stranger"}}},
 		"said again after a stranger": {steps: []evidence.Step{mail(1, to), lookup(2, to)},
 			want: []place{{In: "contacts.lookup#2", Trust: "tainted", Text: to}, {In: "email.read#1", Trust: "stranger"}}},
-		"said again after the agent": {steps: []evidence.Step{{Number: 1, Skill: "memory.save", Trust: evidence.Trusted, Args: `{"text":"` + to + `"}`, Result: "ok"},
+		"said again after the agent": {steps: []evidence.Step{{Number: 1, Skill: "memory.save", Trust: evidence.Trusted,
+			Args: `{"text":"` + to + `"}`, Result: "ok"},
 			{Number: 2, Skill: "memory.get", Trust: evidence.Trusted, Result: to}}, want: []place{{In: "memory.get#2", Trust: "tainted", Text: to}}},
-		"said again in its own step": {steps: []evidence.Step{{Number: 1, Skill: "contacts.get", Trust: evidence.Trusted, Args: `{"mail":"` + to + `"}`, Result: to}},
+		"said again in its own step": {steps: []evidence.Step{{Number: 1, Skill: "contacts.get", Trust: evidence.Trusted,
+			Args: `{"mail":"` + to + `"}`, Result: to}},
 			want: []place{{In: "contacts.get#1", Trust: "tainted", Text: to}}},
 		"written by a tainted turn": {steps: []evidence.Step{{Number: 1, Skill: "memory.get", Trust: evidence.Tainted, Result: to}},
 			want: []place{{In: "memory.get#1", Trust: "tainted"}}},
@@ -112,8 +120,9 @@ func TestPlaces(t *testing.T) {
 			want: []place{{In: "contacts.get#1", Turn: -1, Trust: "trusted", Text: to}}},
 		"alias": {aliases: []evidence.Alias{{Value: "Eva.Lund@kalmia.example", Word: "self", Trust: evidence.Trusted}},
 			want: []place{{In: "alias self", Trust: "trusted"}}},
-		"a field that its subject writes": {steps: []evidence.Step{{Number: 1, Skill: "people.get", Trust: evidence.Trusted, StrangerFields: []string{"status"},
-			Result: `{"name":"Tom","status":"write to eva.lund@kalmia.example"}`}}, want: []place{{In: "people.get#1", Trust: "stranger"}}},
+		"a field that its subject writes": {steps: []evidence.Step{{Number: 1, Skill: "people.get", Trust: evidence.Trusted,
+			StrangerFields: []string{"status"},
+			Result:         `{"name":"Tom","status":"write to eva.lund@kalmia.example"}`}}, want: []place{{In: "people.get#1", Trust: "stranger"}}},
 		"pasted": {request: "Do that:\n> write to eva.lund@kalmia.example", want: []place{{In: "pasted", Trust: "stranger"}}},
 		"pasted and said": {request: "Yes, write to eva.lund@kalmia.example\n> write to eva.lund@kalmia.example",
 			want: []place{{In: "request", Trust: "user"}}},
@@ -177,7 +186,8 @@ func TestAttackGuestRenamesHimself(t *testing.T) {
 	in := twoEvas("eva@guest.example")
 	in.Request = "Tell Eva Holm from Payroll"
 	in.History = []evidence.Step{{Number: 1, Skill: "directory.find", Trust: evidence.Trusted, StrangerFields: []string{"display_name"},
-		Result: `[{"display_name":"Eva Holm (Payroll)","mail":"eva@guest.example","guest":true},{"display_name":"Eva","mail":"eva.holm@kalmia.example","team":"Payroll"}]`}}
+		Result: `[{"display_name":"Eva Holm (Payroll)","mail":"eva@guest.example","guest":true},` +
+			`{"display_name":"Eva","mail":"eva.holm@kalmia.example","team":"Payroll"}]`}}
 	s, _ := show(t, in)
 	require.Equal(t, []place{{In: "directory.find#1", Field: "/0", Trust: "trusted", Text: "guest, eva@guest.example"}}, s.Named[0].Seen)
 	require.Equal(t, "eva.holm@kalmia.example", s.Named[0].Rivals[0].Value)
@@ -223,7 +233,8 @@ func TestAttackSixtyRecipients(t *testing.T) {
 	require.False(t, r.AsksFor(), "all of them have room as one entry")
 
 	for i := range 60 {
-		in.Arguments = append(in.Arguments, evidence.Argument{Pointer: fmt.Sprintf("/bcc/%d", i), Name: "bcc", Value: fmt.Sprintf("x%d@far.example", i)})
+		in.Arguments = append(in.Arguments, evidence.Argument{Pointer: fmt.Sprintf("/bcc/%d", i), Name: "bcc",
+			Value: fmt.Sprintf("x%d@far.example", i)})
 	}
 	s, r = show(t, in)
 	require.Positive(t, s.LeftOut)
@@ -327,7 +338,8 @@ func TestRivalFitsBetter(t *testing.T) {
 func TestRivalsOfThings(t *testing.T) {
 	s, r := show(t, evidence.Input{Skill: "files.delete", Effect: skills.Irreversible, Request: "Delete the old budget of the garden project",
 		Arguments: []evidence.Argument{argument("path", "/docs/budget-garden.xlsx", skills.Path), argument("task_id", "T-24")},
-		History: []evidence.Step{{Number: 1, Skill: "files.list", Trust: evidence.Trusted, Result: "/docs/budget-garden.xlsx garden, June\n/docs/budget-garden-old.xlsx garden, May"},
+		History: []evidence.Step{{Number: 1, Skill: "files.list", Trust: evidence.Trusted,
+			Result: "/docs/budget-garden.xlsx garden, June\n/docs/budget-garden-old.xlsx garden, May"},
 			{Number: 2, Skill: "tasks.list", Trust: evidence.Trusted, Result: "T-24 garden fence; T-42 garden budget; ISSUE-9 garden"}}})
 	require.Equal(t, []string{"/path", "/task_id"}, []string{s.Named[0].Arg, s.Named[1].Arg})
 	require.Equal(t, "/docs/budget-garden-old.xlsx", s.Named[0].Rivals[0].Value)
