@@ -77,7 +77,8 @@ func TestScenarioTokens(t *testing.T) {
 		for name, v := range d.Arguments {
 			in.Arguments = append(in.Arguments, argument(name, v))
 		}
-		in.History = []evidence.Step{lookup(1, `{"contacts":[{"name":"Sarah Lund","email":"sarah@example.com"},{"name":"John","email":"john@example.com"},`+
+		in.History = []evidence.Step{lookup(1, `{"contacts":[{"name":"Sarah Lund","email":"sarah@example.com"},`+
+			`{"name":"John","email":"john@example.com"},`+
 			`{"name":"Bob","email":"bob@example.com"},{"name":"Sarah Holm","email":"sarah@elsewhere.example"}]}`), mail(2, "abc123")}
 		r := evidence.Build(in)
 		total := count(a.Messages[0].Content) + count(a.Messages[1].Content) + frame + words + count(`,"evidence":`+r.Question())
