@@ -92,6 +92,8 @@ var rooms = map[string]room{
 	"sentinel/touch/code":     {nil, "it reads inline code in other languages and knows no shell"},
 	"sentinel/touch/host": {[]string{"internal/netzone", "sentinel/touch/path"},
 		"it reads the names of machines, whose escapes are those of paths"},
+	"sentinel/evidence": {[]string{"sentinel/touch/host", "skills"},
+		"checkpoint, judge and review may all ask it, so it knows values and no Call"},
 	"sentinel/schema":     {judged, gate},
 	"sentinel/scope":      {judged, gate},
 	"sentinel/permission": {append([]string{"sentinel/flow"}, judged...), gate},
