@@ -231,12 +231,19 @@ func TestThePageAboutRules(t *testing.T) {
 	require.NoError(t, err)
 	text := "version: 1\nsentinel: {mode: \"off\"}\njudge: {threshold: 0, ask_below: 0}\n"
 	blocks := 0
-	for _, part := range strings.Split(string(page), "```yaml\n")[1:] {
+	var flow string
+	for i, part := range strings.Split(string(page), "```yaml\n")[1:] {
 		block, _, _ := strings.Cut(part, "```")
+		if i == 0 { // a rule of its own, which joins the list of the others
+			_, flow, _ = strings.Cut(block, "permissions:\n")
+			blocks++
+			continue
+		}
+		block = strings.Replace(block, "permissions:\n", "permissions:\n"+flow, 1)
 		text += strings.Replace(block, "skills:\n", "skills:\n  include: [s.yaml]\n", 1) // the page shows the skills of a program
 		blocks++
 	}
-	require.Equal(t, 3, blocks)
+	require.Equal(t, 4, blocks)
 	const skill = `name: email.send
 effect: irreversible
 parameters:
@@ -257,7 +264,8 @@ run: {template: x}
 	require.NoError(t, err)
 	require.Empty(t, r.Failed)
 	require.Equal(t, 2, r.Tests)
-	require.Empty(t, r.Unexercised)
+	require.Len(t, r.Unexercised, 1, "the rule about flows, whose tests need a history")
+	require.Equal(t, "rule-1", r.Unexercised[0].Rule)
 	found, err := policy.Lint(cfg)
 	require.NoError(t, err)
 	require.Empty(t, found)

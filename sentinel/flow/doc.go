@@ -1,6 +1,6 @@
 // Package flow finds private data that a call would carry out of the process: what a skill
 // marked sensitive returned, what came from another user's store, and what is shaped like a
-// secret in any result. It compares texts, keeps nothing and asks nobody.
+// secret in any result. It compares texts, keeps nothing and asks no model.
 //
 //	report := flow.Of(call)
 //	for _, f := range report.Found {

@@ -146,8 +146,9 @@
 // message from "John <john@anywhere.else>". An address book that only the user can
 // write deserves an "output: trusted". A change that can be undone costs -20, which
 // asks beside another sign alone, unless a stranger named the address. Without a
-// history, a call that isn't in the request is asked about for that alone. In calls that stay inside, a name costs -5 to -25. An address in a result
-// that speaks to a model is a stranger's, also beside a name of the user's.
+// history, a call that isn't in the request is asked about for that alone. In calls that
+// stay inside, a name costs -5 to -25. An address in a result that speaks to a model is a
+// stranger's, also beside a name of the user's.
 //
 // # Languages
 //
