@@ -74,9 +74,9 @@ const maxValues = 256
 // that a second, better value buys nothing. An id costs nothing by itself: it is shown.
 func (v *view) findUngrounded() []sentinel.Evidence {
 	type worst struct {
-		cost int
-		word string
-		args []string
+		cost, rank int
+		word       string
+		args       []string
 	}
 	var found map[string]*worst
 	var order []string
@@ -89,16 +89,21 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 		f := family[val.kind]
 		w := found[f]
 		if w == nil {
-			if w = (&worst{cost: -1}); found == nil {
+			if w = (&worst{rank: -1}); found == nil {
 				found = map[string]*worst{}
 			}
 			found[f] = w
 			order = append(order, f)
 		}
-		if n > w.cost {
-			w.cost, w.word, w.args = n, originWord[o], nil
+		rank := n
+		if o == listedLoosely { // a doubt hides no verdict
+			rank = min(n, 1)
 		}
-		if n == w.cost && val.arg != "" && !slices.Contains(w.args, val.arg) {
+		w.cost = max(w.cost, n)
+		if rank > w.rank {
+			w.rank, w.word, w.args = rank, originWord[o], nil
+		}
+		if rank == w.rank && val.arg != "" && !slices.Contains(w.args, val.arg) {
 			w.args = append(w.args, val.arg)
 		}
 	}
@@ -406,9 +411,9 @@ func (v *view) costOfIDs() int {
 // asks, whatever else speaks for the call.
 const strangersTarget = 31
 
-// listedTarget is what such a target costs that a listing returned. It is in doubt. One that
-// strangers alone named costs more, so that it is the one that counts.
-const listedTarget = strangersTarget - 1
+// listedTarget is what such a target costs that a listing returned. It is in doubt, and so much
+// that what makes up for doubts doesn't for this one: see SignalIntentMention.
+const listedTarget = strangersTarget + 10
 
 // signalListed is of such ids.
 const signalListed = "ref_listed"

@@ -55,7 +55,7 @@ var (
 			creates: "crea cree anad agreg program agend guard anot apunt prepar organi redact pon registr genera abre",
 			modifies: "modific cambi actuali mueve muev renombr reprogram edit sustitu corrig correg aplaz retras adelant pon " +
 				"cierra cerr sube baja renov",
-			removes: "borr elimin cancel quit anul archiv vaci da tira desuscrib", books: "reserv coge saca compr", invites: "invit anad agreg mete suma",
+			removes: "borr elimin cancel quit anul archiv vaci tira desuscrib", books: "reserv coge saca compr", invites: "invit anad agreg mete suma",
 			shares: "compart pasa da dale dales", posts: "publica publique",
 			controls: "enciend apag activ desactiv bloque desbloque abre abri cierra sube baja permit", runs: "ejecut lanz instal despleg arranc",
 			looks: "lee leer busc encuentr muestr ensen list resum revis comprueb compar calcul cuant mira dime",

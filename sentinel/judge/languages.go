@@ -266,7 +266,6 @@ var languages = []language{
 		}),
 	},
 	polish, russian, ukrainian, czech, swedish, danish, turkish, romanian, finnish, hungarian, indonesian, vietnamese, greek, arabic, hebrew,
-	hindi,
 }
 
 // languagesOf says of which languages a word is a function word, and of which it is
@@ -342,7 +341,7 @@ func detectByStems(list []token, english int, prose map[string]bool) *language {
 	for i := range languages {
 		n := 0
 		for _, w := range list {
-			if says, about := languages[i].meaningOf(w.word); (says != 0 || about != 0) && prose[w.word] && saying[w.stem] == 0 {
+			if says, about := languages[i].meaningOf(w.word); len(w.word) > minStem && (says != 0 || about != 0) && prose[w.word] && saying[w.stem] == 0 {
 				n++
 			}
 		}
@@ -377,14 +376,14 @@ var foreignAsks = buildWordTable(map[verb]string{
 
 // unspacedAsks are parts that ask, in scripts that put no blanks between words.
 var unspacedAsks = buildWordTable(map[verb]string{
-	removes:  `删 取消 清空 注销 去掉 撤销 退订 削除 消して 消去 キャンセル 取り消 やめて 外して 삭제 취소 지워 제거`,
-	pays:     `买 付 转账 购 订购 下单 支付 充值 续费 退款 退还 汇款 报销 支払 払って 払い 振り込 振込 送金 買って 買い 購入 注文 取り寄せ 返金 결제 송금 구매 주문 이체 사줘 환불`,
-	sends:    `发送 发给 发邮件 回复 转发 告诉 通知 联系 提醒 寄 答复 送って 送信 メールして 返信 返事 伝えて 知らせ 連絡 転送 書いて 보내 답장 전달 알려줘`,
-	modifies: `修改 更改 更新 改成 改到 改为 推迟 提前 移到 设为 换成 调整 延长 変更 変えて 更新 直して ずらして 移して 延期 にして 修正 변경 바꿔 옮겨 수정`,
-	creates:  `创建 新建 添加 写 记录 记下 安排 生成 保存 加到 加入 作って 作成 追加 登録 書いて メモ 入れて 保存 만들 추가 작성 등록 저장`,
-	books:    `预订 预定 预约 订 予約 取って 押さえて 예약`, controls: `关闭 打开 开启 关掉 解锁 锁上 启用 停用 调到 オフ オン 無効 有効 つけて 消して 開けて 閉めて 止めて 꺼 켜 열어 잠가`,
-	shares: `分享 共享 授权 共有 공유`, invites: `邀请 拉进 加入 招待 誘って 초대`, posts: `发布 发到 公告 公開 投稿 게시`, runs: `运行 执行 部署 安装 実行 デプロイ インストール 실행 설치`,
-	looks: `查 看看 搜索 找 多少 几 什么 哪 列出 总结 显示 比较 导出 調べて 探して 見せて 教えて 確認 いくつ 何 どの 一覧 まとめて 찾아 보여 알려 몇 무엇 확인`,
+	removes:  `删 取消 清空 注销 हटा मिटा रद्द 去掉 撤销 退订 削除 消して 消去 キャンセル 取り消 やめて 外して 삭제 취소 지워 제거`,
+	pays:     `买 付 转账 购 订购 下单 支付 भुगतान खरीद चुका 充值 续费 退款 退还 汇款 报销 支払 払って 払い 振り込 振込 送金 買って 買い 購入 注文 取り寄せ 返金 결제 송금 구매 주문 이체 사줘 환불`,
+	sends:    `发送 发给 发邮件 回复 转发 告诉 भेज लिख जवाब बता सूचित 通知 联系 提醒 寄 答复 送って 送信 メールして 返信 返事 伝えて 知らせ 連絡 転送 書いて 보내 답장 전달 알려줘`,
+	modifies: `修改 更改 更新 改成 改到 改为 बदल अपडेट 推迟 提前 移到 设为 换成 调整 延长 変更 変えて 更新 直して ずらして 移して 延期 にして 修正 변경 바꿔 옮겨 수정`,
+	creates:  `创建 新建 添加 写 बना जोड़ सहेज 记录 记下 安排 生成 保存 加到 加入 作って 作成 追加 登録 書いて メモ 入れて 保存 만들 추가 작성 등록 저장`,
+	books:    `बुक आरक्षित 预订 预定 预约 订 予約 取って 押さえて 예약`, controls: `चालू बंद खोल 关闭 打开 开启 关掉 解锁 锁上 启用 停用 调到 オフ オン 無効 有効 つけて 消して 開けて 閉めて 止めて 꺼 켜 열어 잠가`,
+	shares: `साझा 分享 共享 授权 共有 공유`, invites: `邀请 拉进 加入 आमंत्रित 招待 誘って 초대`, posts: `发布 发到 公告 公開 投稿 게시`, runs: `运行 执行 部署 安装 実行 デプロイ インストール 실행 설치`,
+	looks: `दिखा ढूंढ पढ़ देख खोज कितन 查 看看 搜索 找 多少 几 什么 哪 列出 总结 显示 比较 导出 調べて 探して 見せて 教えて 確認 いくつ 何 どの 一覧 まとめて 찾아 보여 알려 몇 무엇 확인`,
 })
 
 // unspacedAbout are parts that name a field, in the same scripts.
@@ -398,7 +397,7 @@ var unspacedAbout = buildWordTable(map[concept]string{
 
 // unspacedFunction are parts that any text in these scripts has some of.
 var unspacedFunction = buildWordTable(map[verb]string{looks: `的 了 我 把 在 是 这 那 个 不 给 就 和 有 也 到 吧 吗 要 用 今 明
-	の は を に が で も て た し と へ か な れ る さ ん 이 을 를 은 는 에 의 로 해 고 하 도 가 줘 요`})
+	の は を に が で も て た し と へ か な れ る さ ん का की के को में से पर है यह मुझे नहीं कर क्या 이 을 를 은 는 에 의 로 해 고 하 도 가 줘 요`})
 
 // readUnspaced reads a text in a script that puts no blanks between words. It reports whether
 // the text is in one that is known.
@@ -423,7 +422,8 @@ func (t *text) readUnspaced() bool {
 	return known
 }
 
-// hasUnspaced reports whether a fifth of a text's letters are of such a script.
+// hasUnspaced reports whether a fifth of a text's letters are of such a script. Devanagari is
+// read so too: its vowels are no letters, and words are not told from each other.
 func hasUnspaced(fold string) bool {
 	if isASCII(fold) {
 		return false
@@ -431,7 +431,7 @@ func hasUnspaced(fold string) bool {
 	n, all := 0, 0
 	for _, r := range fold {
 		if unicode.IsLetter(r) {
-			if all++; r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
+			if all++; r >= 0x900 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Devanagari) {
 				n++
 			}
 		}

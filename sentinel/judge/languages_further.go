@@ -129,9 +129,4 @@ var (
 			sends: "שלח תשלח כתוב תכתוב השב ענה העבר הודע תגיד", pays: "שלם תשלם העבר קנה תקנה הזמן תזמין", creates: "צור הוסף תוסיף שמור רשום קבע", modifies: "שנה תשנה עדכן הזז דחה", removes: "מחק תמחק בטל תבטל הסר",
 			books: "הזמן תזמין קבע", invites: "הזמן", shares: "שתף", controls: "כבה הדלק פתח סגור נעל", looks: "הצג מצא חפש קרא בדוק כמה",
 		}, map[concept]string{fields.mail: "מייל הודע", fields.calendar: "פגיש יומן", fields.money: "חשבונ תשלום העבר", fields.file: "קובץ קבצ תיקי", fields.order: "הזמנ"})
-	hindi = newLanguage(`का की के को में से पर है हैं और यह वह मुझे मेरे मेरी मेरा ने नहीं कर करें करो कृपया क्या कब कहाँ कौन कितने कितना सब सभी भी ही तो इस उस एक लिए`,
-		map[verb]string{
-			sends: "भेज लिख जवाब बता सूचित", pays: "भुगतान खरीद चुका", creates: "बना जोड़ सहेज", modifies: "बदल अपडेट", removes: "हटा मिटा रद्द", books: "बुक आरक्षित", invites: "आमंत्रित", shares: "साझा",
-			controls: "चालू बंद खोल", looks: "दिखा ढूंढ पढ़ देख खोज",
-		}, map[concept]string{fields.mail: "ईमेल संदेश", fields.calendar: "बैठक मीटिंग", fields.money: "बिल खाता भुगतान", fields.file: "फ़ाइल फाइल", fields.order: "ऑर्डर"})
 )

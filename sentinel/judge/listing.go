@@ -35,20 +35,28 @@ func (v *view) originOfListed(val value) origin {
 			return outside
 		}
 	}
-	o := grounded
+	seen, loose := false, false
 	for i := range v.c.Trace().Len() {
 		st := v.c.Trace().Step(i)
 		if st.Trust == skills.Trusted || !holdsValue(v.c.Trace().Said(i).Fold(), val) {
 			continue
 		}
-		if o = max(o, v.originInStep(st, val)); o == outside {
-			break
+		switch v.originInStep(st, val) {
+		case listed:
+			seen = true
+		case listedLoosely:
+			loose = true
+		default:
+			return outside
 		}
 	}
-	if o != listed && o != listedLoosely {
-		return outside
+	switch {
+	case loose:
+		return listedLoosely
+	case seen:
+		return listed
 	}
-	return o
+	return outside
 }
 
 // originInStep is originOfListed of one untrusted result that holds the id.
@@ -60,12 +68,15 @@ func (v *view) originInStep(st sentinel.Step, val value) origin {
 	case !isAny(name, listingWords) || isAny(name, openWords) || domainOf(st.Skill) != domainOf(v.c.Name()):
 		return outside
 	}
-	var found any
-	dec := json.NewDecoder(strings.NewReader(st.Result))
-	dec.UseNumber()
-	if dec.Decode(&found) == nil && !dec.More() {
-		var r recordReader
-		r.readNode(found, val, nil, 0)
+	if head := strings.TrimSpace(st.Result); head != "" && (head[0] == '{' || head[0] == '[') {
+		var found any
+		dec := json.NewDecoder(strings.NewReader(head))
+		dec.UseNumber()
+		if dec.Decode(&found) != nil || dec.More() { // no JSON, or text behind it
+			return outside
+		}
+		r := recordReader{val: val}
+		r.readNode(found, atTop)
 		switch {
 		case r.elsewhere || len(r.records) == 0:
 			return outside
@@ -88,45 +99,61 @@ func isPlainID(fold string) bool {
 	return len(fold) >= 2 && len(fold) <= maxIDSize && !strings.ContainsAny(fold, " \t\n/\\@\"'|")
 }
 
-// recordReader looks for an id in a JSON result.
+// recordReader looks for an id in a JSON result. The result is a record, or it has lists of
+// them; what is deeper in a record may be of a stranger's making, its names too.
 type recordReader struct {
+	val       value
 	records   []string // the texts of the objects of which it is the id
 	elsewhere bool     // it stands in another field or a key, too
 }
 
-func (r *recordReader) readNode(at any, val value, in map[string]any, deep int) {
-	if deep > maxRecordDepth {
-		r.elsewhere = true
-		return
-	}
+// place is where in a result an object stands.
+type place uint8
+
+const (
+	atTop    place = iota
+	aboveAll       // below the top, in no list
+	isRecord
+	inRecord
+)
+
+func (r *recordReader) readNode(at any, where place) {
 	switch at := at.(type) {
 	case map[string]any:
 		for k, e := range at {
-			r.readMember(k, e, val, at, deep)
+			r.readMember(k, e, at, where)
 		}
 	case []any:
 		for _, e := range at {
-			r.readNode(e, val, nil, deep+1)
+			if where < isRecord {
+				r.readNode(e, isRecord)
+			} else {
+				r.readNode(e, inRecord)
+			}
 		}
 	case string:
-		r.elsewhere = r.elsewhere || holdsValue(foldText(at), val)
+		r.elsewhere = r.elsewhere || holdsValue(foldText(at), r.val)
+	case json.Number:
+		r.elsewhere = r.elsewhere || at.String() == r.val.fold
 	}
 }
 
-const maxRecordDepth = 16
-
-func (r *recordReader) readMember(k string, e any, val value, in map[string]any, deep int) {
+func (r *recordReader) readMember(k string, e any, in map[string]any, where place) {
 	text, scalar := e.(string)
 	if n, ok := e.(json.Number); ok {
 		text, scalar = n.String(), true
 	}
 	switch {
-	case holdsValue(foldText(k), val):
+	case holdsValue(foldText(k), r.val):
 		r.elsewhere = true
-	case scalar && foldText(text) == val.fold && isAny(lastWord(splitName(k)), recordIDs):
+	case scalar && foldText(text) == r.val.fold && (where == atTop || where == isRecord) && isAny(lastWord(splitName(k)), recordIDs):
 		r.records = append(r.records, joinScalars(in))
+	case where == atTop:
+		r.readNode(e, aboveAll)
+	case where == isRecord:
+		r.readNode(e, inRecord)
 	default:
-		r.readNode(e, val, in, deep+1)
+		r.readNode(e, where)
 	}
 }
 
@@ -145,34 +172,31 @@ func joinScalars(record map[string]any) string {
 }
 
 // findRecordLines returns the lines of a listing that begin with the id. It returns none where
-// the id stands anywhere else, or where more than a line before and one after the records
-// begin with something else.
+// the id stands anywhere else, or where more than maxOtherLines are no records.
 func findRecordLines(result string, val value) []string {
 	var records []string
-	shape, others, last := shapeOfLead(val.fold), 0, false
-	for line := range strings.Lines(result) {
-		line = strings.TrimSpace(foldText(line))
+	shape, others := shapeOfLead(val.fold), 0
+	for line := range strings.Lines(foldText(result)) {
+		line = strings.TrimSpace(line)
 		lead := leadingID(line)
 		switch {
 		case line == "":
-			continue
-		case shapeOfLead(lead) != shape || lead == "":
-			if others++; others > 2 || last && others > 1 && len(records) == 0 {
-				return nil
-			}
-			if holdsValue(line, val) {
-				return nil
-			}
-			continue
 		case lead == val.fold && !holdsValue(line[strings.Index(line, lead)+len(lead):], val):
 			records = append(records, line)
 		case holdsValue(line, val):
 			return nil
+		case lead == "" || shapeOfLead(lead) != shape:
+			others++
 		}
-		last = true
+	}
+	if others > maxOtherLines {
+		return nil
 	}
 	return records
 }
+
+// maxOtherLines is how many lines of a listing are no records: what stands above and below.
+const maxOtherLines = 2
 
 // leadingID is the first word of a line without the signs that set ids apart.
 func leadingID(line string) string {

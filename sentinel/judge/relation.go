@@ -58,9 +58,7 @@ func findUnreadable(v *view) finding {
 // findWordless looks for a grave change where the request's language is known and no word of
 // it that says what is to be done.
 func findWordless(v *view) finding {
-	// What a shell or a database is given to run is what it does: its name says nothing of that.
-	plain := v.p.needs&^runs == 0 && !v.c.Tainted()
-	return finding{found: v.lacksWords() && v.request.readable && v.isGrave() && !plain}
+	return finding{found: v.lacksWords() && v.request.readable && v.isGrave()}
 }
 
 // lacksWords reports whether the request has no word that is known for what the call changes.
@@ -70,6 +68,10 @@ func (v *view) lacksWords() bool {
 		return false
 	}
 	needs := v.p.needs
+	// What a shell or a database is given to run is what it does: people ask for that, and not to run.
+	if needs == runs && !v.c.Tainted() {
+		return false
+	}
 	if v.s.Effect() == skills.CostsMoney {
 		needs |= pays
 	}

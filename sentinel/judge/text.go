@@ -34,6 +34,7 @@ type text struct {
 	known bool
 	// readable: it is in a language of which some words are known.
 	readable bool
+	foreign  *language // nil: it is in English, or in none that is known by its words
 	// fields are the concepts that its words name; concepts has those of talking, too,
 	// where it only asks to tell.
 	fields    concept
@@ -173,7 +174,7 @@ func trimStem(w string) string {
 
 // readInLanguage fills in what a text in another language asks for.
 func (t *text) readInLanguage(in *language, list []token) {
-	t.says = 0
+	t.says, t.foreign = 0, in
 	for _, w := range list {
 		if !t.people[w.word] { // a part of an address
 			continue
@@ -250,6 +251,9 @@ func (t *text) readVerbs(list []token) {
 func (t *text) verbsAsked() verb {
 	says := t.says
 	for w := range t.raw {
+		if t.foreign != nil {
+			break // says has them
+		}
 		says |= foreignAsks[w]
 		for i := range languages {
 			v, _ := languages[i].meaningOf(w)
