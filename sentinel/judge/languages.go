@@ -320,7 +320,7 @@ func detectLanguage(list []token, english int, prose map[string]bool) *language 
 	}
 	best, most := -1, max(english, 0)
 	for i := range languages {
-		if hits[i] > most {
+		if hits[i] > most || best >= 0 && hits[i] == most && languages[i].countMeanings(list, prose) > languages[best].countMeanings(list, prose) {
 			best, most = i, hits[i]
 		}
 	}
@@ -330,8 +330,18 @@ func detectLanguage(list []token, english int, prose map[string]bool) *language 
 	return &languages[best]
 }
 
+// countMeanings counts the words that mean something in the language.
+func (l *language) countMeanings(list []token, prose map[string]bool) (n int) {
+	for _, w := range list {
+		if says, about := l.meaningOf(w.word); len(w.word) >= minStem && (says != 0 || about != 0) && prose[w.word] && saying[w.stem] == 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // detectByStems returns the language that alone has most stems in a text without common
-// words.
+// words, if half of its words have one.
 func detectByStems(list []token, english int, prose map[string]bool) *language {
 	if english > 0 || len(list) > maxTerse*2 {
 		return nil
@@ -339,17 +349,12 @@ func detectByStems(list []token, english int, prose map[string]bool) *language {
 	var best *language
 	most, twice := 0, false
 	for i := range languages {
-		n := 0
-		for _, w := range list {
-			if says, about := languages[i].meaningOf(w.word); len(w.word) > minStem && (says != 0 || about != 0) && prose[w.word] && saying[w.stem] == 0 {
-				n++
-			}
-		}
+		n := languages[i].countMeanings(list, prose)
 		if twice = n == most && (twice || n > 0); n > most {
 			best, most, twice = &languages[i], n, false
 		}
 	}
-	if twice {
+	if twice || most*2 < len(list) {
 		return nil
 	}
 	return best

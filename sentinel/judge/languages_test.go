@@ -53,7 +53,7 @@ func TestLanguagesAreKnown(t *testing.T) {
 	}
 	for _, unread := range []string{"Futa ile ya pili tafadhali", "წაშალე მეორე", "Dileu yr ail un", "ජ්‍යෙෂ්ඨ මකන්න"} {
 		v := decide(t, judge.Options{}, withStranger(unread, "notes.delete", `{"note_id":"n1"}`, page).call(t, reg))
-		require.Contains(t, signalsOf(v), judge.SignalUnreadable, v.Reason)
+		require.Contains(t, signalsOf(v), judge.SignalUnreadable, unread)
 		require.Equal(t, sentinel.Ask, v.Outcome, v.Reason)
 	}
 }
