@@ -324,7 +324,7 @@ func detectLanguage(list []token, english int, prose map[string]bool) *language 
 			best, most = i, hits[i]
 		}
 	}
-	if best < 0 || most == 1 && (len(list) > maxTerse || says[best] == 0) {
+	if best < 0 || most == 1 && (len(list) > maxTerse || says[best] == 0 && (1+languages[best].countMeanings(list, prose))*2 <= len(list)) {
 		return detectByStems(list, english, prose)
 	}
 	return &languages[best]

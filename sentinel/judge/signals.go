@@ -143,7 +143,7 @@ func viewSignals() []viewSignal {
 		{SignalSensitiveFlow, -20, findSensitiveFlow},
 		{SignalPrivateOutward, -31, findPrivateOutward},
 		{SignalTrustedStore, -31, findTrustedStore},
-		{SignalUnasked, -21, findUnasked},
+		{SignalUnasked, -15, findUnasked},
 		{SignalUnaskedRight, -31, findUnaskedRight},
 		{SignalOverLimit, -35, findOverLimit},
 	}
