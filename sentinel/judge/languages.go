@@ -183,7 +183,7 @@ var languages = []language{
 	},
 	{ // Portuguese
 		stems: portugueseStems,
-		function: wordSet(`o os um uma e com para meu minha meus minhas da dos das na nos ao que por favor em de sobre mim seu sua qual quando eu
+		function: wordSet(`o a os um uma e com para meu minha meus minhas da dos das na nos ao que por favor em de sobre mim seu sua qual quando eu
 			tu ele ela eles elas se lhe me te sim ja sem mas mais tudo todo toda todos todas isto isso essa esse aquele foi ser ha
 			dois duas tres tambem muito onde porque ate desde quem outra outro cada so nao do pelo pela num numa mesmo mesma vez`),
 		says: buildWordTable(map[verb]string{

@@ -63,7 +63,7 @@ func TestIDsOfListings(t *testing.T) {
 				require.Equal(t, -41, cost["ref_listed"], v.Reason)
 				require.Equal(t, sentinel.Ask, v.Doubt.Outcome, v.Reason)
 			default:
-				require.Less(t, cost["ref_untrusted"]+cost["other_id"], 0, v.Reason)
+				require.Negative(t, cost["ref_untrusted"]+cost["other_id"], v.Reason)
 				require.NotEqual(t, sentinel.Allow, v.Outcome, v.Reason)
 			}
 		})
