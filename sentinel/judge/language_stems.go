@@ -87,7 +87,7 @@ var (
 			looks: "leia busc procur encontr mostr list resum verif compar calcul quant ve veja",
 		}),
 		about: buildWordTable(map[concept]string{
-			fields.mail: "mensage correio mail", fields.calendar: "reunia reunio compromisso calendario evento consulta",
+			fields.mail: "mensage correio mail", fields.calendar: "reunia reunio compromiss calendario evento consulta",
 			fields.money: "fatura pagamento transferenc dinheiro aluguel renda quota salario",
 			fields.file:  "arquivo ficheiro pasta documento", fields.task: "tarefa lembrete", fields.hotel: "hotel quarto",
 			fields.travel: "voo viagem comboio bilhete passagem",
@@ -125,12 +125,12 @@ var (
 			modifies: "wijzig verander verplaats verzet hernoem bewerk pas voeg vervang corrigeer zet stel sluit verleng verhoog verlaag",
 			removes:  "verwijder wis annuleer zeg archiveer haal gooi schrap leeg", books: "boek reserveer bestel", invites: "nodig uitnodig voeg",
 			shares: "deel delen geef", posts: "publiceer plaats", controls: "schakel activeer deactiveer blokkeer open sluit doe zet",
-			runs:  "start voer installeer",
+			runs:  "start voer installe",
 			looks: "lees zoek vind toon bekijk samenvat controleer hoeveel vergelijk kijk",
 		}),
 		about: buildWordTable(map[concept]string{
 			fields.mail: "bericht mail", fields.calendar: "afspra vergader agenda kalender",
-			fields.money: "factu rekening betaling overschrijv huur salaris",
+			fields.money: "factu rekening betaling overschrijv huur salari",
 			fields.file:  "bestand map document", fields.task: "taak taken herinnering", fields.hotel: "hotel kamer",
 			fields.travel: "vlucht trein reis ticket",
 			fields.device: "licht lamp verwarming deur alarm", fields.order: "bestelling winkelwagen pakket", fields.code: "server",
