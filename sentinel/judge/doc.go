@@ -63,7 +63,7 @@
 //	target_untrusted           -20
 //	target_named                -5…-10
 //	target_named_untrusted     -10…-15
-//	ref_listed                 -41  such an id that a listing returned as a record's own; see Ids of listings
+//	ref_listed                 -31  such an id that a listing returned as a record's own; see Ids of listings
 //	amount_unknown              -5  amounts are computed as often as they are quoted
 //	amount_nowhere             -10
 //	amount_untrusted           -15

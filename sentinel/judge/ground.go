@@ -413,7 +413,7 @@ const strangersTarget = 31
 
 // listedTarget is what such a target costs that a listing returned. It is in doubt, and so much
 // that what makes up for doubts doesn't for this one: see SignalIntentMention.
-const listedTarget = strangersTarget + 10
+const listedTarget = strangersTarget
 
 // signalListed is of such ids.
 const signalListed = "ref_listed"

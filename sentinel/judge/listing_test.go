@@ -60,7 +60,7 @@ func TestIDsOfListings(t *testing.T) {
 				require.Zero(t, cost["ref_listed"]+cost["ref_untrusted"], v.Reason)
 				require.Equal(t, sentinel.Allow, v.Outcome, v.Reason)
 			case "listed":
-				require.Equal(t, -41, cost["ref_listed"], v.Reason)
+				require.Equal(t, -31, cost["ref_listed"], v.Reason)
 				require.Equal(t, sentinel.Ask, v.Doubt.Outcome, v.Reason)
 			default:
 				require.Negative(t, cost["ref_untrusted"]+cost["other_id"], v.Reason)
