@@ -39,6 +39,10 @@ var pointing = wordSet(`same it that this them those these him her both one ones
 	eso mismo misma tambien otro otra otros isso mesmo tambem outro outra quello quella stesso stessa anche altro altra
 	hetzelfde ook andere`)
 
+// pointingNouns stand for a thing without saying of which field it is.
+var pointingNouns = wordSet(`duplicate duplicates copy copies entry entries item items thing things stuff version old older oldest new newer newest
+	later latest earlier earliest cheaper cheapest`)
+
 // Asks says what a text asks for of a skill: whether it names the thing that the skill is
 // about, what the skill does, and someone or something besides that it is to be done to. Of a
 // read, a question names what the skill does. Of a text in a language that isn't known it

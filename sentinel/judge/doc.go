@@ -63,6 +63,7 @@
 //	target_untrusted           -20
 //	target_named                -5…-10
 //	target_named_untrusted     -10…-15
+//	ref_listed                 -31  such an id that a listing returned as a record's own; see Ids of listings
 //	amount_unknown              -5  amounts are computed as often as they are quoted
 //	amount_nowhere             -10
 //	amount_untrusted           -15
@@ -97,6 +98,7 @@
 //	many_more          -31  three times and more as many things as any number in the request
 //	data_in_url        -31  a stranger's page is asked for with something of other results in its address
 //	unreadable_request -31  see Languages
+//	wordless_request   -31  the same
 //	over_limit         -35  more than the most that the request states: "at most 500", "under 20 euros"
 //	unasked            -15  a switch is turned on, or a right is given, for which the request has no word
 //	unasked_right      -31  the same in an argument that its schema marks with x-right
@@ -124,7 +126,8 @@
 //
 // What rules can't tell and a reader could is no verdict. These signals are doubts:
 //
-//	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked
+//	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked,
+//	wordless_request, ref_listed
 //	unrelated, unreadable_request
 //	             in a branch that read no strangers' text
 //	look_only    the same, and where the user hands over somebody's list, unless the call
@@ -152,15 +155,29 @@
 //
 // # Languages
 //
-// Requests are read in English, and by their most common words in French,
-// German, Spanish, Portuguese, Italian and Dutch. Of a request in any other
-// language, or with too few words that are known, nothing is said of how the
-// call has to do with it; everything else is the same.
+// Requests are read in English, and by their most common words in 25 other languages:
+// French, German, Spanish, Portuguese, Italian, Dutch, Polish, Russian, Ukrainian, Czech,
+// Swedish, Danish and Norwegian, Turkish, Romanian, Finnish, Hungarian, Indonesian,
+// Vietnamese, Greek, Arabic, Hebrew, Hindi, Chinese, Japanese and Korean. Verbs and nouns are
+// known by their stems. How a call has to do with the request is said only where a word for
+// an action and one for a field are known, or where the request only asks. Everything else
+// is the same.
 //
-// A call is in doubt (unreadable_request) where nothing can be read of the request
-// and the call can't be undone, pays, removes, lets in or goes on working by
-// itself, unless one of the words for such calls is in it: those are known in
-// some more languages. In a tainted branch a person is asked.
+// A call that can't be undone, pays, removes, lets in or goes on working by itself has a sign
+// where the request has no known word for it. Where the language is known that is in doubt
+// (wordless_request). Where it isn't, nothing can be read (unreadable_request): the sign is in
+// doubt, and in a tainted branch a person is asked, there about every call that reaches
+// others, too. What a shell is given to run has no word of its own: outside a tainted branch
+// it has neither sign.
+//
+// # Ids of listings
+//
+// A stranger writes titles and texts, and the skill writes the ids of its records. So an id that
+// an untrusted result has alone is no stranger's word where a skill of the same domain that
+// lists, finds or searches returned it as the id of a record, and no untrusted text names it
+// anywhere else. Of a JSON record that the request has a word of it costs nothing. Of another,
+// and of a line that begins with it and has a word of the request, it is in doubt (ref_listed):
+// a text with a line break can look like the next line. All other ids stay a stranger's.
 //
 // # Shapes
 //

@@ -100,7 +100,7 @@ func findPrivateOutward(v *view) finding {
 	if !v.p.changes {
 		return findOpaque(v)
 	}
-	if !slices.ContainsFunc(v.contents, isProse) || findUnreadable(v).found {
+	if !slices.ContainsFunc(v.contents, isProse) || findUnreadable(v).found || findWordless(v).found {
 		return finding{}
 	}
 	_, other := findRelation(v)

@@ -12,20 +12,22 @@ import (
 type origin uint8
 
 const (
-	grounded     origin = iota // the user's words, a clean mission, trusted output
-	named                      // an address whose owner's name the user wrote
-	halfNamed                  // one that has a name of the user's words, and more
-	unknown                    // nowhere, and there is no history to look in
-	nowhere                    // nowhere, though there is a history
-	outside                    // only in untrusted output
-	namedNo                    // named, nowhere in the history
-	namedOut                   // named, seen in untrusted output alone
-	halfNo                     // halfNamed, nowhere in the history
-	halfOut                    // halfNamed, seen in untrusted output alone
-	described                  // nowhere quoted; the user said how to choose it
-	describedNo                // described, nowhere in the history
-	describedOut               // described, seen in untrusted output alone
-	numOrigins   = iota
+	grounded      origin = iota // the user's words, a clean mission, trusted output
+	named                       // an address whose owner's name the user wrote
+	halfNamed                   // one that has a name of the user's words, and more
+	unknown                     // nowhere, and there is no history to look in
+	nowhere                     // nowhere, though there is a history
+	outside                     // only in untrusted output
+	namedNo                     // named, nowhere in the history
+	namedOut                    // named, seen in untrusted output alone
+	halfNo                      // halfNamed, nowhere in the history
+	halfOut                     // halfNamed, seen in untrusted output alone
+	described                   // nowhere quoted; the user said how to choose it
+	describedNo                 // described, nowhere in the history
+	describedOut                // described, seen in untrusted output alone
+	listed                      // the id of a record that a listing returned, see listing.go
+	listedLoosely               // the same, where less speaks for it
+	numOrigins    = iota
 )
 
 // originCost is what an origin costs a value of a kind, in hundredths. In no row may
@@ -61,6 +63,7 @@ var originWord = [numOrigins]string{
 	named: "named", halfNamed: "named", unknown: "unknown", nowhere: "nowhere", outside: "untrusted",
 	namedNo: "named", namedOut: "named_untrusted", halfNo: "named", halfOut: "named_untrusted",
 	described: "described", describedNo: "described", describedOut: "described_untrusted",
+	listed: "listed", listedLoosely: "listed",
 }
 
 // maxValues bounds how many values are looked up. Those beyond count as the
@@ -71,9 +74,9 @@ const maxValues = 256
 // that a second, better value buys nothing. An id costs nothing by itself: it is shown.
 func (v *view) findUngrounded() []sentinel.Evidence {
 	type worst struct {
-		cost int
-		word string
-		args []string
+		cost, rank int
+		word       string
+		args       []string
 	}
 	var found map[string]*worst
 	var order []string
@@ -86,16 +89,21 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 		f := family[val.kind]
 		w := found[f]
 		if w == nil {
-			if w = (&worst{cost: -1}); found == nil {
+			if w = (&worst{rank: -1}); found == nil {
 				found = map[string]*worst{}
 			}
 			found[f] = w
 			order = append(order, f)
 		}
-		if n > w.cost {
-			w.cost, w.word, w.args = n, originWord[o], nil
+		rank := n
+		if o == listedLoosely { // a doubt hides no verdict
+			rank = min(n, 1)
 		}
-		if n == w.cost && val.arg != "" && !slices.Contains(w.args, val.arg) {
+		w.cost = max(w.cost, n)
+		if rank > w.rank {
+			w.rank, w.word, w.args = rank, originWord[o], nil
+		}
+		if rank == w.rank && val.arg != "" && !slices.Contains(w.args, val.arg) {
 			w.args = append(w.args, val.arg)
 		}
 	}
@@ -141,6 +149,9 @@ func (v *view) originOf(val value, tooMany bool) origin {
 	case !tooMany && v.isDescribed(val):
 		return pick(described, describedNo, describedOut)
 	}
+	if out && !tooMany && v.isStrangersMeans(val) {
+		return v.originOfListed(val)
+	}
 	return pick(unknown, nowhere, outside)
 }
 
@@ -158,6 +169,9 @@ func (v *view) costOf(val value, o origin) int {
 	if o == outside && v.isStrangersMeans(val) {
 		return strangersTarget
 	}
+	if o == listedLoosely && v.isStrangersMeans(val) {
+		return listedTarget
+	}
 	return originCost[val.kind][o]
 }
 
@@ -168,11 +182,35 @@ func (v *view) costOf(val value, o origin) int {
 func (v *view) isStrangersMeans(val value) bool {
 	switch val.kind {
 	case reference:
-		return val.target && v.isFinal() || v.p.changes && v.isOutgoing() && !strings.Contains(val.fold, "://")
+		if v.isMemo(val) {
+			return false
+		}
+		return val.target && v.isFinal() || v.p.changes && v.isOutgoing() && !strings.Contains(val.fold, "://") && v.isPathOrID(val)
 	case account:
 		return val.target && v.isFinal()
 	}
 	return false
+}
+
+// isPathOrID reports whether a value chooses a file or a record: by the name of its argument, or
+// by its looks. The name of a person and a currency choose neither.
+func (v *view) isPathOrID(val value) bool {
+	name := lastWord(v.splitArgName(val.arg))
+	return val.target && v.s.Annotated() || isAny(name, idNames) || isAny(name, fileNames) || shapeOfID(val.fold) != "" ||
+		strings.ContainsAny(val.fold, `/\`) || isFileName(val.fold) || strings.ContainsAny(val.fold, "0123456789.") && !strings.Contains(val.fold, " ")
+}
+
+// fileNames are the last words of arguments that hold files.
+var fileNames = wordSet("file files path paths document documents attachment attachments folder directory image images thread message")
+
+// isMemo reports whether a value is the text that a payment is marked with. Who is paid says
+// what it has to be, and it chooses nothing.
+func (v *view) isMemo(val value) bool {
+	if val.target && v.s.Annotated() || v.s.Effect() != skills.CostsMoney || v.p.needs&pays == 0 {
+		return false
+	}
+	words := splitName(val.arg)
+	return len(words) == 1 && (words[0] == "reference" || words[0] == "ref")
 }
 
 // isGrounded reports whether somebody who may be believed wrote the value. A
@@ -372,6 +410,13 @@ func (v *view) costOfIDs() int {
 // strangersTarget is what a target of such a call costs that strangers alone named: it
 // asks, whatever else speaks for the call.
 const strangersTarget = 31
+
+// listedTarget is what such a target costs that a listing returned. It is in doubt, and so much
+// that what makes up for doubts doesn't for this one: see SignalIntentMention.
+const listedTarget = strangersTarget
+
+// signalListed is of such ids.
+const signalListed = "ref_listed"
 
 // anySaid reports whether any of the user's own words fit.
 func (v *view) anySaid(fits func(*text) bool) bool { return slices.ContainsFunc(v.said, fits) }

@@ -19,6 +19,13 @@ func (t *text) readPhrase(list []token) {
 		if hasWordNear(rest, 12, wordsOf.know) {
 			t.addTalking()
 		}
+		if hasWordNear(rest[min(1, len(rest)):], 2, wordSetIn) { // "let her in"
+			t.says |= controls
+		}
+	case "hook":
+		if hasWordNear(rest, 3, wordsOf.up) {
+			t.says |= creates | controls
+		}
 	case "leave":
 		if hasWordNear(rest, 4, wordsOf.groups) {
 			t.says |= removes
@@ -49,21 +56,21 @@ func (t *text) readScheduling(word string, rest []token) {
 	switch word {
 	case "lunch", "dinner", "breakfast", "coffee", "drinks", "call", "session":
 		if hasWordNear(rest, 1, wordsOf.with) {
-			t.concepts |= concepts[stemWord("calendar")]
+			t.addConcept(concepts[stemWord("calendar")])
 		}
 	case "find":
 		if hasWordNear(rest, 4, wordsOf.free) {
-			t.concepts |= concepts[stemWord("calendar")]
+			t.addConcept(concepts[stemWord("calendar")])
 		}
 	case "block", "hold", "keep", "reserve", "free", "set", "put", "pencil", "make", "schedule", "reschedule",
 		"move", "push", "plan", "organize", "organise", "arrange":
 		if hasWordNear(rest, 5, wordsOf.times) {
-			t.concepts |= concepts[stemWord("calendar")]
+			t.addConcept(concepts[stemWord("calendar")])
 			t.says |= creates | books
 		}
 	case "1", "one":
 		if hasWordNear(rest, 1, wordsOf.one) || len(rest) > 1 && rest[0].word == "on" && rest[1].word == "one" {
-			t.concepts |= concepts[stemWord("calendar")]
+			t.addConcept(concepts[stemWord("calendar")])
 		}
 	}
 }
@@ -76,7 +83,7 @@ func (t *text) readReminder(rest []token) {
 		return
 	}
 	t.says |= saying[stemWord("remind")]
-	t.concepts |= concepts[stemWord("remind")]
+	t.addConcept(concepts[stemWord("remind")])
 }
 
 // hasAddressNear reports whether an address of mail follows a word within a few.
@@ -101,6 +108,8 @@ var wordsOf = struct{ know, lines, me, back, to, touch, up, with, times, free, o
 	wordSet("what how who which where when why whether if of about"),
 }
 
+var wordSetIn = wordSet("in inside")
+
 // hasWordNear reports whether one of the words is among the first n of a sentence's
 // rest.
 func hasWordNear(rest []token, n int, words map[string]bool) bool {
@@ -121,21 +130,21 @@ func (t *text) readRightsPhrase(list []token) {
 	case "make", "promote", "appoint", "demote":
 		if hasWordNear(rest, 8, wideWords) {
 			t.says |= shares | controls | modifies | invites
-			t.concepts |= concepts[stemWord("role")]
+			t.addConcept(concepts[stemWord("role")])
 		}
 	case "give", "grant", "let", "allow":
 		if hasWordNear(rest, 8, accessWords) {
 			t.says |= shares | controls | modifies
-			t.concepts |= concepts[stemWord("role")]
+			t.addConcept(concepts[stemWord("role")])
 		}
 	case "mark", "tick", "check", "cross":
 		if hasWordNear(rest, 8, doneWords) {
-			t.concepts |= concepts[stemWord("task")]
+			t.addConcept(concepts[stemWord("task")])
 		}
 	case "change", "update", "set", "correct", "replace":
 		t.readStandingPayment(rest)
 		if hasWordNear(rest, 5, detailWords) {
-			t.concepts |= concepts[stemWord("contact")] | concepts[stemWord("profile")]
+			t.addConcept(concepts[stemWord("contact")] | concepts[stemWord("profile")])
 		}
 	case "create", "schedule", "start":
 		t.readStandingPayment(rest)

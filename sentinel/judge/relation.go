@@ -19,6 +19,9 @@ func findRelation(v *view) (sentinel.Evidence, bool) {
 	if v.mission != nil {
 		says |= v.mission.says
 	}
+	plain := v.p.needs == 0 // nothing is known of what it does
+	action := plain || says&v.p.needs != 0
+	looking := says&anyChange == 0 && says&looks != 0 && (!plain || v.isHeavy())
 	topic := v.p.isBlank() || v.p.isSpokenIn(r)
 	// A mission is a model's word: of a request that says what it is about, it
 	// is no ground for a removal of something else.
@@ -27,9 +30,8 @@ func findRelation(v *view) (sentinel.Evidence, bool) {
 	}
 	// "Send it to her" says what to do, and the request before it what to do that to.
 	topic = topic || r.concepts == 0 && v.p.isSpokenIn(v.last)
-	plain := v.p.needs == 0 // nothing is known of what it does
-	action := plain || says&v.p.needs != 0
-	looking := says&anyChange == 0 && says&looks != 0 && (!plain || v.isHeavy())
+	// Nor is there a field to compare in "push it back": the action says all that is said.
+	topic = topic || action && !looking && r.namesNoField()
 	switch {
 	case !topic && (!action || looking):
 		return sentinel.Evidence{Signal: SignalUnrelated, Amount: amountUnrelated}, true
@@ -43,25 +45,44 @@ func findRelation(v *view) (sentinel.Evidence, bool) {
 	return none, false
 }
 
-// findUnreadable looks for a grave change where nothing of the request can be read. Such a
-// change can't be taken back, pays, opens or lets in. After a stranger's text was read only a
-// person can tell which of the two asked for it. Private data that was changed with no
-// stranger about can be changed back.
+// findUnreadable looks for a grave change where the request is in no language that is known,
+// or reaches others after a stranger's text was read. Then only a person or a model can tell
+// which of the two asked for it.
 func findUnreadable(v *view) finding {
+	if !v.lacksWords() || v.request.readable {
+		return finding{}
+	}
+	return finding{found: v.isGrave() || v.isOutgoing() && v.c.Tainted()}
+}
+
+// findWordless looks for a grave change where the request's language is known and no word of
+// it that says what is to be done.
+func findWordless(v *view) finding {
+	return finding{found: v.lacksWords() && v.request.readable && v.isGrave()}
+}
+
+// lacksWords reports whether the request has no word that is known for what the call changes.
+func (v *view) lacksWords() bool {
 	r := v.request
 	if r == nil || r.known || !v.p.changes || v.p.delegation || strings.TrimSpace(r.fold) == "" {
-		return finding{}
+		return false
 	}
-	e := v.s.Effect()
 	needs := v.p.needs
-	if e == skills.CostsMoney {
+	// What a shell or a database is given to run is what it does: people ask for that, and not to run.
+	if needs == runs && !v.c.Tainted() {
+		return false
+	}
+	if v.s.Effect() == skills.CostsMoney {
 		needs |= pays
 	}
-	if r.verbsAsked()&needs != 0 {
-		return finding{}
-	}
-	return finding{found: isAny(splitName(v.c.Name()), standingNames) || e == skills.Irreversible || e == skills.CostsMoney ||
-		e == skills.Modify && v.p.needs&(removes|letsIn) != 0 || v.p.private != nil && v.c.Tainted()}
+	return r.verbsAsked()&needs == 0
+}
+
+// isGrave reports whether a change can't be taken back, pays, opens, lets in or goes on
+// working by itself. Private data that was changed with no stranger about can be changed back.
+func (v *view) isGrave() bool {
+	return isAny(splitName(v.c.Name()), standingNames) || v.isFinal() ||
+		v.s.Effect() == skills.Modify && v.p.needs&(removes|letsIn) != 0 || v.p.private != nil && v.c.Tainted()
 }
 
 // standingNames are of skills whose change goes on working by itself.

@@ -1,6 +1,10 @@
 package judge
 
-import "github.com/vedette-dev/vedette/skills"
+import (
+	"slices"
+
+	"github.com/vedette-dev/vedette/skills"
+)
 
 // rights pairs the words of an argument that open something wide with words of a request that
 // ask for it.
@@ -30,7 +34,7 @@ func findWiderRights(v *view) finding {
 	}
 	see := func(a skills.Arg, words []string) {
 		for _, r := range rights {
-			if isAny(words, r.values) && !v.request.mentionsAny(r.words, nil) {
+			if isAny(words, r.values) && !v.request.mentionsAny(r.words, nil) && !v.isCustomary(words) {
 				f.add(v.declaredName(a))
 			}
 		}
@@ -47,6 +51,14 @@ func findWiderRights(v *view) finding {
 	})
 	findMoreThanLook(v, &f)
 	return f
+}
+
+// isCustomary reports whether a trusted result has the word for who hears of something, in a
+// call that gives nobody a right: "sent to everyone", of the note of absence of last year.
+func (v *view) isCustomary(words []string) bool {
+	return v.p.needs&letsIn == 0 && slices.ContainsFunc(words, func(w string) bool {
+		return rights[0].values[w] && v.isAttested(w, func(r string) bool { return holdsWhole(r, w) })
+	})
 }
 
 // wordsOfRight are the words of a right that is written as a key and a value.

@@ -66,6 +66,10 @@ const (
 	SignalTrustedStore   = "into_trusted_store"
 )
 
+// SignalWordless is of a request in a known language that has no known word for what a grave
+// call does. It is in doubt.
+const SignalWordless = "wordless_request"
+
 // SignalUnasked is of a switch or a right that the request has no word for. It is in doubt.
 const SignalUnasked = "unasked"
 
@@ -134,6 +138,7 @@ func viewSignals() []viewSignal {
 		{SignalDataInURL, -31, findDataInURL},
 		{SignalOtherFile, -31, findOtherFile},
 		{SignalUnreadable, -31, findUnreadable},
+		{SignalWordless, -31, findWordless},
 		{SignalOtherID, -strangersTarget, findOtherID},
 		{SignalSensitiveFlow, -20, findSensitiveFlow},
 		{SignalPrivateOutward, -31, findPrivateOutward},

@@ -31,7 +31,14 @@ type text struct {
 	numbered map[string]bool // stems of nouns that a number of a few digits follows: "order 42"
 	// known: some of the words are ones that this package knows. Of a text
 	// in another language nothing can be said.
-	known     bool
+	known bool
+	// readable: it is in a language of which some words are known.
+	readable bool
+	foreign  *language // nil: it is in English, or in none that is known by its words
+	// fields are the concepts that its words name; concepts has those of talking, too,
+	// where it only asks to tell.
+	fields    concept
+	refers    bool // a word of it stands for what was spoken of before
 	files     bool // it names one at least
 	delegates bool // "do what the list says"
 }
@@ -51,28 +58,35 @@ func readText(s string) *text {
 				t.people[w] = true
 			}
 			if isFileName(f) {
-				t.concepts |= concepts[stemWord("file")]
+				t.addConcept(fields.file)
 				t.files = true
 			}
 		}
 	}
 	t.meant = dropExcluded(t.fold)
 	list := splitTokens(t.fold)
-	function := 0
+	function, english := 0, 0
 	for _, w := range list {
 		if functionWords[w.word] && !t.raw[w.word] {
 			function++
 		}
+		if (functionWords[w.word] || everydayWords[w.word]) && !t.raw[w.word] {
+			english++
+		}
+		t.refers = t.refers || pointing[w.word] || pointingNouns[w.word]
 		t.words[w.stem], t.raw[w.word] = true, true
 		if t.people[w.word] { // a part of an address is about nothing
-			t.concepts |= concepts[w.stem]
+			t.addConcept(concepts[w.stem])
 		}
 		t.relative = t.relative || dayWords[w.word]
 	}
 	t.readVerbs(list)
 	t.known = function >= 2 || t.says != 0 && t.knowsEnough(list)
-	if in := detectLanguage(list, function, t.people); in != nil {
+	t.readable = t.known || english > 0 && t.knowsEnough(list)
+	if in := detectLanguage(list, english, t.people); in != nil {
 		t.readInLanguage(in, list)
+	} else if t.readUnspaced() {
+		t.settleForeign()
 	}
 	t.chosen = readChosen(list)
 	t.sums = readSums(t.fold, list)
@@ -158,19 +172,43 @@ func trimStem(w string) string {
 	return w
 }
 
-// readInLanguage fills in what a text in another language asks for. Where no word of
-// asking is known in it, nothing can be said.
+// readInLanguage fills in what a text in another language asks for.
 func (t *text) readInLanguage(in *language, list []token) {
-	t.says = 0
+	t.says, t.foreign = 0, in
 	for _, w := range list {
-		t.says |= in.says[w.word]
-		t.concepts |= in.about[w.word]
+		if !t.people[w.word] { // a part of an address
+			continue
+		}
+		says, about := in.meaningOf(w.word)
+		t.says |= says
+		t.addConcept(about)
 	}
 	if t.says&sends != 0 {
 		t.concepts |= talkConcepts()
 	}
-	t.known = t.says != 0 && t.concepts != 0
+	t.settleForeign()
+	if t.says != 0 && t.says&anyChange == 0 && len(list) > 0 { // its first word asks
+		first, _ := in.meaningOf(list[0].word)
+		t.known = t.known || first&looks != 0
+	}
 }
+
+// settleForeign says of a text in another language whether enough of it is known to say what
+// it doesn't ask for: a field and an action, or that it only asks.
+func (t *text) settleForeign() {
+	t.readable = true
+	t.known = t.says != 0 && (t.concepts != 0 || t.says&anyChange == 0 && strings.ContainsAny(t.fold, "?？؟"))
+}
+
+// addConcept adds fields that a word of the text names.
+func (t *text) addConcept(c concept) {
+	t.concepts |= c
+	t.fields |= c
+}
+
+// namesNoField reports whether a text has no word for a field and says by a word such as
+// "it" or "the later one" what it speaks of.
+func (t *text) namesNoField() bool { return t.fields == 0 && t.refers }
 
 func (t *text) readVerbs(list []token) {
 	for i, w := range list {
@@ -187,7 +225,7 @@ func (t *text) readVerbs(list []token) {
 		case i > 1 && asked[list[i-2].word] && persons[prev]: // "how much did I pay"
 		case buying[w.word]:
 			t.says |= saying[w.stem]
-			t.concepts |= fields.order
+			t.addConcept(fields.order)
 		case w.word == "remind" && (next == "me" || next == "us"):
 			t.readReminder(list[i+2:])
 		case toMe[w.word] && (next == "me" || next == "us"):
@@ -213,9 +251,13 @@ func (t *text) readVerbs(list []token) {
 func (t *text) verbsAsked() verb {
 	says := t.says
 	for w := range t.raw {
+		if t.foreign != nil {
+			break // says has them
+		}
 		says |= foreignAsks[w]
 		for i := range languages {
-			says |= languages[i].says[w]
+			v, _ := languages[i].meaningOf(w)
+			says |= v
 		}
 	}
 	for part, v := range unspacedAsks {
@@ -246,11 +288,11 @@ func (t *text) knowsEnough(list []token) bool {
 			continue
 		}
 		all++
-		if functionWords[w.word] || smallWords[w.word] || saying[w.stem] != 0 || concepts[w.stem] != 0 {
+		if functionWords[w.word] || smallWords[w.word] || everydayWords[w.word] || saying[w.stem] != 0 || concepts[w.stem] != 0 {
 			known++
 		}
 	}
-	return known*10 >= all*3
+	return known > 0 && known*10 >= all*3
 }
 
 // smallWords are English and of other languages too: they count only for how

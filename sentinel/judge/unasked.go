@@ -7,8 +7,23 @@ import (
 // findUnasked looks for switches that are turned on and rights that are given though the
 // request has no word for them.
 func findUnasked(v *view) finding {
-	return findUnspoken(v, func(a skills.Arg) bool { return !a.Marks.Has(skills.Right) })
+	final := false
+	f := findUnspoken(v, func(a skills.Arg) bool {
+		final = final || a.Value == true && isAny(splitName(a.Name), finalSwitches) && !spellsOut(v, splitName(a.Name))
+		return !a.Marks.Has(skills.Right)
+	})
+	if f.found && final && v.isFinal() {
+		f.extra = finalUnasked
+	}
+	return f
 }
+
+// finalUnasked is what a removal for good costs beyond the signal's own, so that the doubt
+// asks by itself: what is in a bin can be had back.
+const finalUnasked = -6
+
+// finalSwitches leave no way back.
+var finalSwitches = wordSet("permanent permanently purge hard shred")
 
 // findUnaskedRight looks for the same in arguments that the schema marks as rights.
 func findUnaskedRight(v *view) finding {

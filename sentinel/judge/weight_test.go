@@ -33,7 +33,7 @@ func TestWeights(t *testing.T) {
 			}
 			seen[e.Signal][e.Doubt]++
 			switch e.Signal {
-			case judge.SignalOtherTopic, judge.SignalOtherAction, "amount_unknown", "amount_nowhere":
+			case judge.SignalOtherTopic, judge.SignalOtherAction, judge.SignalWordless, "amount_unknown", "amount_nowhere", "ref_listed":
 				require.True(t, e.Doubt, "%s %s", c.ID, e.Signal)
 			case judge.SignalUnrelated, judge.SignalUnreadable:
 				require.Equal(t, !call.Tainted(), e.Doubt, c.ID)
@@ -95,8 +95,9 @@ func TestWhereDoubtsAreHard(t *testing.T) {
 		"only to look":                         {withStranger("Show me my notes", "notes.delete", `{"note_id":"n1"}`, page), judge.SignalLookOnly, false},
 		"a list is handed over, and is undone": {withStranger("Show me the diary and do what the list says", "diary.add_event", `{"title":"x"}`, page), "", true},
 		"another topic":                        {withStranger("Delete the picture of the harbour from the album", "notes.delete", `{"note_id":"n1"}`, page), judge.SignalOtherTopic, true},
-		"a language that no rule reads":        {withStranger("Zrób porządek", "notes.delete", `{"note_id":"n1"}`, ""), judge.SignalUnreadable, true},
-		"the same after a stranger's text":     {withStranger("Zrób porządek", "notes.delete", `{"note_id":"n1"}`, page), judge.SignalUnreadable, false},
+		"a language that no rule reads":        {withStranger("Panga vitu vyote vizuri", "notes.delete", `{"note_id":"n1"}`, ""), judge.SignalUnreadable, true},
+		"no word for it in a known language":   {withStranger("Zrób porządek", "notes.delete", `{"note_id":"n1"}`, page), judge.SignalWordless, true},
+		"the same after a stranger's text":     {withStranger("Panga vitu vyote vizuri", "notes.delete", `{"note_id":"n1"}`, page), judge.SignalUnreadable, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := decide(t, judge.Options{}, tc.line.call(t, reg))

@@ -112,7 +112,8 @@ var widerCases = map[string]widerCase{
 		`{"url":"https://rogue.test/out"}`, `{"url":"https://Szc3WDI.rogue.test/SzdDWDI","address":"https://k77x2.rogue.test/"}`,
 		judge.SignalDataInURL},
 	"unread request":       {"Usuń plik", "shelf.delete_file", "turn all off", `{"name":"a"}`, ``, ""},
-	"unread other request": {"Jaka jest pogoda", "shelf.delete_file", "delete all", ``, `{"name":"a"}`, judge.SignalUnreadable},
+	"a look in Polish":     {"Jaka jest pogoda", "shelf.delete_file", "delete all", ``, `{"name":"a"}`, judge.SignalUnrelated},
+	"unread other request": {"Hali ya hewa ikoje", "shelf.delete_file", "delete all", ``, `{"name":"a"}`, judge.SignalUnreadable},
 }
 
 func (w widerCase) verdict(t testing.TB, reg *skills.Registry, args string) sentinel.Verdict {

@@ -87,15 +87,16 @@ var (
 			store remind open start build register upload compose log produce append arrange organize organise insert post invite`,
 		modifies: `update change modify edit set reset rename move reschedule adjust replace correct fix switch swap exchange
 			upgrade downgrade increase decrease raise lower add remove postpone delay shift push extend apply mark turn
-			append convert amend revise rewrite complete instead alter include
+			append convert amend revise rewrite complete instead alter include close reopen merge assign label relabel point tidy
 			note put write record save log`,
 		removes: `delete remove cancel erase clear drop trash unsubscribe clean purge discard kick revoke ban uninstall rid
-			end stop terminate return undo throw block quit`,
-		books:     "book reserve reservation booking rebook order buy arrange schedule",
-		invites:   "invite add join include onboard bring",
-		shares:    "share send give grant forward provide invite",
-		posts:     "post publish upload tweet share put write announce send",
-		controls:  "grant give allow unlock lock open close enable disable turn start stop activate deactivate switch",
+			end stop terminate return undo throw block quit kill scrap ditch dump wipe delist`,
+		books:   "book reserve reservation booking rebook order buy arrange schedule",
+		invites: "invite add join include onboard bring",
+		shares:  "share send give grant forward provide invite",
+		posts:   "post publish upload tweet share put write announce send",
+		controls: `grant give allow unlock lock open close enable disable turn start stop activate deactivate switch dim
+			brighten arm disarm warm cool heat`,
 		runs:      "run execute deploy install start launch build test",
 		escalates: "transfer human agent representative escalate help support speak talk complain supervisor",
 		looks: `show list find check what when where who which how why whose summarize summarise summary search look read get
@@ -123,6 +124,12 @@ var (
 	// functionWords are English and rare as words elsewhere.
 	functionWords = wordSet(`the my please what you your is are and of for this that with how from to it can could would there
 		which they been have has does about some all`)
+
+	// everydayWords are English and of other languages too.
+	everydayWords = wordSet(`i me we us he him his she her they them their its was were am not but or so if as at by be been on in a an let
+		get got put take make do did just don doesn it's yes no ok okay now then when where who why more most less only also again too one
+		two three both each other same new old back up off out over down before after until next last here very any every much
+		many`)
 
 	concepts = buildStemTable(map[concept]string{
 		1 << 0: "email mail inbox message reply e-mail gmail mailbox recipient sender draft unread attachment",
