@@ -135,6 +135,47 @@ func (t Trace) Attests(value string, fits func(*Said) bool) bool {
 	return attested
 }
 
+// FindListing returns the place of the first trusted result of this desk that lists a value:
+// that has what fits looks for, and no argument before it had. A stranger may have named the
+// value before: what no argument took there, no stranger put there through this agent. It
+// returns -1 where there is none. See Attests for value, and for the time it needs.
+func (t Trace) FindListing(value string, fits func(*Said) bool) int {
+	if !slices.ContainsFunc(t.steps, func(s Step) bool { return s.Trust == skills.Trusted && fits(s.Said()) }) {
+		return -1
+	}
+	v := soughtOf(value, fits)
+	for n, e := range t.heardEntries() {
+		if e.step.asksFor(v) {
+			return -1
+		}
+		if e.by == "" && e.step.Trust == skills.Trusted && !e.step.Failed && fits(e.step.Said()) {
+			if t.isComposed(v, n) {
+				return -1
+			}
+			return e.n
+		}
+	}
+	return -1
+}
+
+// CountUnprompted returns how many of the first steps were asked for before anything untrusted
+// was read: in this turn, in an earlier one, or by another agent whose results came up.
+func (t Trace) CountUnprompted() int {
+	if len(t.earlier) > 0 {
+		return 0
+	}
+	n := slices.IndexFunc(t.steps, func(s Step) bool { return s.Trust != skills.Trusted })
+	if n++; n == 0 {
+		n = len(t.steps)
+	}
+	for _, h := range t.heard {
+		if h.step.Trust != skills.Trusted {
+			n = min(n, h.at)
+		}
+	}
+	return n
+}
+
 // Strange reports whether an untrusted result has what fits looks for: one of this
 // desk's, of another agent whose results came up, or of an earlier turn.
 func (t Trace) Strange(fits func(*Said) bool) bool {

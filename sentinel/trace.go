@@ -25,6 +25,9 @@ type Step struct {
 	Effect skills.Effect
 	// Sensitive says that the skill's results are private: see skills.Spec.
 	Sensitive bool
+	// StrangerFields are the names of fields that their subject writes: see skills.Spec. They are
+	// a stranger's, whatever the trust of the result.
+	StrangerFields []string
 	// Failed says that Result is an error's text: the call failed, or its end
 	// is unknown.
 	Failed bool

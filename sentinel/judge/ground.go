@@ -25,6 +25,8 @@ const (
 	described                  // nowhere quoted; the user said how to choose it
 	describedNo                // described, nowhere in the history
 	describedOut               // described, seen in untrusted output alone
+	listed                     // a stranger had it first; a trusted record has it by itself
+	visited                    // a place that the agent read before, after it had read strangers
 	numOrigins   = iota
 )
 
@@ -37,7 +39,7 @@ var originCost = [...][numOrigins]int{
 	amount:   {unknown: 5, nowhere: 10, outside: 15},
 	recipient: {
 		named: 0, halfNamed: 10, unknown: 33, nowhere: 33, outside: 35, namedNo: 5, namedOut: 10, halfNo: 15, halfOut: 25,
-		described: 15, describedNo: 20, describedOut: 20,
+		described: 15, describedNo: 20, describedOut: 20, listed: 31, visited: 31,
 	},
 	host: {unknown: 33, nowhere: 33, outside: 35},
 }
@@ -61,6 +63,7 @@ var originWord = [numOrigins]string{
 	named: "named", halfNamed: "named", unknown: "unknown", nowhere: "nowhere", outside: "untrusted",
 	namedNo: "named", namedOut: "named_untrusted", halfNo: "named", halfOut: "named_untrusted",
 	described: "described", describedNo: "described", describedOut: "described_untrusted",
+	listed: "listed", visited: "visited",
 }
 
 // maxValues bounds how many values are looked up. Those beyond count as the
@@ -84,6 +87,9 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 			continue
 		}
 		f := family[val.kind]
+		if o == listed || o == visited { // a doubt, which hides no verdict
+			f += "_in_doubt"
+		}
 		w := found[f]
 		if w == nil {
 			if w = (&worst{cost: -1}); found == nil {
@@ -103,6 +109,7 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 	var out []sentinel.Evidence
 	for _, f := range order {
 		w := found[f]
+		f, _, _ = strings.Cut(f, "_")
 		out = append(out, sentinel.Evidence{Signal: f + "_" + w.word, Amount: -w.cost, Args: w.args})
 	}
 	return out
@@ -113,6 +120,11 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 func (v *view) originOf(val value, tooMany bool) origin {
 	if !tooMany && v.isGrounded(val) {
 		return grounded
+	}
+	if !tooMany && val.kind == recipient {
+		if r := v.resolveRecipient(val); r.Word != "" {
+			return r.origin()
+		}
 	}
 	out := tooMany || v.isStrange(val)
 	history := len(v.trusted)+len(v.untrusted) > 0
@@ -263,6 +275,9 @@ func (v *view) isVouched(val value) bool {
 		return true
 	}
 	has := func(text string) bool { return holdsDomain(text, domain) }
+	if v.ownDomains[domain] && isPersonsOwn(val.fold) {
+		return true
+	}
 	if v.anySaid(func(t *text) bool { return has(t.fold) }) || v.isAttested(domain, has) {
 		return true
 	}

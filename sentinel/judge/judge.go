@@ -2,8 +2,8 @@ package judge
 
 import (
 	"context"
-
 	"slices"
+	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/touch"
@@ -51,6 +51,9 @@ type Options struct {
 	Roots []string
 	// Env is what paths are resolved against, the same as the calls'.
 	Env touch.Env
+	// OwnDomains are the domains of the user's own house. Such a domain vouches for an
+	// address whose owner the user named, and for no list, guest or address with a plus.
+	OwnDomains []string
 	// SeedOnly keeps to the first four signals, which know nothing of
 	// requests beyond a skill's name, and nothing of history.
 	SeedOnly bool
@@ -63,6 +66,7 @@ type Gate struct {
 	threshold, askBelow int
 	seedSignals         []seedSignal
 	viewSignals         []viewSignal
+	ownDomains          map[string]bool
 
 	profiles cache[*skills.Skill, *profile]
 	texts    cache[string, *text]
@@ -78,7 +82,10 @@ func New(o Options) (*Gate, error) {
 		return nil, &skills.PathError{Path: "judge.ask_below", Msg: "must be from 0.00 to 1.00"}
 	}
 	g := &Gate{threshold: orDefault(o.Threshold, DefaultThreshold), askBelow: orDefault(o.AskBelow, DefaultAskBelow),
-		seedSignals: seedSignals()}
+		seedSignals: seedSignals(), ownDomains: map[string]bool{}}
+	for _, d := range o.OwnDomains {
+		g.ownDomains[foldText(strings.TrimSuffix(strings.TrimSpace(d), "."))] = true
+	}
 	if !o.SeedOnly {
 		g.viewSignals = append(viewSignals(), newRootsSignal(o.Roots, o.Env))
 	}
@@ -309,7 +316,7 @@ func softenGrounding(out []sentinel.Evidence) []sentinel.Evidence {
 }
 
 func (g *Gate) readCall(c sentinel.Call) *view {
-	v := &view{c: c, s: c.Skill()}
+	v := &view{c: c, s: c.Skill(), ownDomains: g.ownDomains}
 	v.p = g.profiles.get(v.s, func() *profile { return newProfile(v.s) })
 	if r, ok := c.Grant().Request(); ok {
 		v.request = g.readText(r)

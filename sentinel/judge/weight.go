@@ -32,6 +32,8 @@ var weights = map[string]weight{
 	"amount_unknown":    doubtful,
 	"amount_nowhere":    doubtful,
 	SignalUnasked:       doubtful,
+	"recipient_listed":  doubtful,
+	"recipient_visited": doubtful,
 	SignalUnreadable:    doubtfulUntainted,
 	SignalIntentMention: offsetting,
 }

@@ -33,7 +33,7 @@ func TestWeights(t *testing.T) {
 			}
 			seen[e.Signal][e.Doubt]++
 			switch e.Signal {
-			case judge.SignalOtherTopic, judge.SignalOtherAction, "amount_unknown", "amount_nowhere":
+			case judge.SignalOtherTopic, judge.SignalOtherAction, "amount_unknown", "amount_nowhere", "recipient_listed", "recipient_visited":
 				require.True(t, e.Doubt, "%s %s", c.ID, e.Signal)
 			case judge.SignalUnrelated, judge.SignalUnreadable:
 				require.Equal(t, !call.Tainted(), e.Doubt, c.ID)
