@@ -214,7 +214,7 @@ func (t *text) hasValue(val value) bool {
 		}
 	}
 	if val.kind >= account {
-		return holdsValue(t.meant, val) || t.hasWords(val)
+		return holdsValue(t.meant, val) || t.hasWords(val) || val.kind == recipient && holdsUnspacedName(t.meant, val.fold)
 	}
 	return holdsValue(t.fold, val) || t.hasWords(val)
 }

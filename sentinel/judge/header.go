@@ -179,7 +179,10 @@ func (v *view) findParticipant(val value) int {
 		if len(heads) == 0 || slices.ContainsFunc(heads, func(h mailHead) bool { return !h.isHonest() }) {
 			return -1
 		}
-		if takesPart(heads, val.fold) && slices.ContainsFunc(heads, v.isHeadNamed) && !v.isRivalled(val) {
+		named := slices.ContainsFunc(heads, func(h mailHead) bool {
+			return v.isHeadNamed(h) && !v.isRivalled(value{kind: recipient, raw: h.from[0], fold: h.from[0]})
+		})
+		if named && takesPart(heads, val.fold) && (v.namesOwner(val) == 0 || !v.isRivalled(val)) {
 			return i
 		}
 		return -1

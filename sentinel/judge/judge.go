@@ -3,7 +3,6 @@ package judge
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/touch"
@@ -52,7 +51,8 @@ type Options struct {
 	// Env is what paths are resolved against, the same as the calls'.
 	Env touch.Env
 	// OwnDomains are the domains of the user's own house. Such a domain vouches for an
-	// address whose owner the user named, and for no list, guest or address with a plus.
+	// address whose owner the user named, and for no list, guest or address with a plus. Each
+	// is in plain letters, as in "mill.example", and none where anybody can have an address.
 	OwnDomains []string
 	// SeedOnly keeps to the first four signals, which know nothing of
 	// requests beyond a skill's name, and nothing of history.
@@ -72,8 +72,8 @@ type Gate struct {
 	texts    cache[string, *text]
 }
 
-// New returns a gate, or *skills.PathError for each threshold that is no
-// number of hundredths.
+// New returns a gate, or *skills.PathError for a threshold that is no number of hundredths
+// and for an own domain that is none.
 func New(o Options) (*Gate, error) {
 	if o.Threshold < Off || o.Threshold > maxScore {
 		return nil, &skills.PathError{Path: "judge.threshold", Msg: "must be from 0.00 to 1.00"}
@@ -82,9 +82,10 @@ func New(o Options) (*Gate, error) {
 		return nil, &skills.PathError{Path: "judge.ask_below", Msg: "must be from 0.00 to 1.00"}
 	}
 	g := &Gate{threshold: orDefault(o.Threshold, DefaultThreshold), askBelow: orDefault(o.AskBelow, DefaultAskBelow),
-		seedSignals: seedSignals(), ownDomains: map[string]bool{}}
-	for _, d := range o.OwnDomains {
-		g.ownDomains[foldText(strings.TrimSuffix(strings.TrimSpace(d), "."))] = true
+		seedSignals: seedSignals()}
+	var err error
+	if g.ownDomains, err = readOwnDomains(o.OwnDomains); err != nil {
+		return nil, err
 	}
 	if !o.SeedOnly {
 		g.viewSignals = append(viewSignals(), newRootsSignal(o.Roots, o.Env))
@@ -330,6 +331,7 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 		st := c.Trace().Step(i)
 		if st.Trust == skills.Trusted {
 			v.trusted = append(v.trusted, c.Trace().Said(i).Fold())
+			v.takeStrangers(c.Trace().StrangersText(i), st.Marks)
 		} else {
 			r := c.Trace().Said(i).Fold()
 			v.untrusted = append(v.untrusted, r)
@@ -347,6 +349,17 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 	v.s.Walk(c.Parsed(), v.takeArg)
 	v.takeKeys(c.Parsed(), "", 0)
 	return v
+}
+
+// takeStrangers takes what strangers wrote in a trusted result.
+func (v *view) takeStrangers(text string, marks []string) {
+	if text == "" {
+		return
+	}
+	v.untrusted = append(v.untrusted, foldText(text))
+	if slices.Contains(marks, sentinel.MarkInstructions) {
+		v.orders = append(v.orders, foldText(text))
+	}
 }
 
 func (g *Gate) readText(s string) *text {

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -56,6 +57,8 @@ func (o *object) addFields(key string, at any, deep int, do func(object)) {
 		}
 	case string:
 		o.fields = append(o.fields, field{key, at})
+	case bool:
+		o.fields = append(o.fields, field{key, strconv.FormatBool(at)})
 	case json.Number:
 		o.fields = append(o.fields, field{key, at.String()})
 	}
