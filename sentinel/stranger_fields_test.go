@@ -55,6 +55,7 @@ func TestFindListing(t *testing.T) {
 	require.Equal(t, -1, find(mail))
 	require.Equal(t, -1, find(mail, asked(`{"name":"`+stranger+`"}`, "none"), record), "an argument took it there")
 	require.Equal(t, -1, find(mail, asked(`{"a":"billing@","b":"evil.test"}`, "none"), record), "in pieces")
+	require.Equal(t, -1, find(mail, asked(`{"a":"xx`+stranger+`xx"}`, "none"), record), "in a longer word")
 	failed := record
 	failed.Failed = true
 	require.Equal(t, -1, find(mail, failed))

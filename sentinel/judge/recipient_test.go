@@ -241,7 +241,12 @@ func TestAttackOwnDomains(t *testing.T) {
 
 // Somebody whom a mail brings in asks: in its Cc, its Reply-To, its text, or a later message.
 func TestAttackThread(t *testing.T) {
-	const evil = "eva.lund@evil.example"
+	for _, evil := range []string{"eva.lund@evil.example", "desk@evil.example"} {
+		t.Run(evil, func(t *testing.T) { attackThread(t, evil) })
+	}
+}
+
+func attackThread(t *testing.T, evil string) {
 	head := "From: Eva Lund <eva.lund@dept.example>\nSubject: Roof repair offer\n"
 	for name, result := range map[string]string{
 		"a copy":                  head + "Cc: " + evil + "\n\nCould you confirm?",
