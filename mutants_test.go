@@ -122,7 +122,7 @@ var wideners = []mutant{
 		"", "sentinel", []string{"TestResultsTaint"}, false},
 	{"what failed taints nothing", "sentinel/desk.go", "st.Result, st.Trust = err.Error(), trustOf(c.Skill(), skills.Result{})",
 		"st.Result, st.Trust = err.Error(), skills.Trusted", "sentinel", []string{"TestFailuresTaint"}, false},
-	{"a result taints nothing", "sentinel/desk.go", "if st.Trust != skills.Trusted {\n\t\td.grant = d.grant.Taint()",
+	{"a result taints nothing", "sentinel/desk.go", "if st.HasStrangers() {\n\t\td.grant = d.grant.Taint()",
 		"if st.Trust == \"never\" {\n\t\td.grant = d.grant.Taint()", "sentinel", []string{"TestResultsTaint"}, false},
 	{"a mission of a tainted author is clean", "sentinel/grant.go", "o.MissionTainted = g.o.MissionTainted || g.o.Tainted",
 		"o.MissionTainted = g.o.MissionTainted", "sentinel", []string{"TestTaintIsInherited"}, false},
