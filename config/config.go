@@ -174,6 +174,9 @@ type Judge struct {
 	// AskBelow is the score below which a person is asked; where it is not
 	// above Threshold the judge never asks.
 	AskBelow Hundredths `yaml:"ask_below"`
+	// OwnDomains are the mail domains of the user's own house, in small letters. One vouches
+	// for an address whose owner the user named.
+	OwnDomains []string `yaml:"own_domains"`
 }
 
 // Agents are the times of agents. None of them counts waits for a person.

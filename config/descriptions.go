@@ -65,6 +65,8 @@ var descriptions = map[string]string{
 
 	"Judge.threshold": "Calls that score below are denied (default 0.30).",
 	"Judge.ask_below": "Calls that score below are asked about (default 0.50).",
+	"Judge.own_domains": "Mail domains of the house: each vouches for an address whose owner the user named, and for no list, guest or " +
+		"address with a plus.",
 
 	"Limits.agent":        "One agent over its life.",
 	"Limits.turn":         "One turn of the conversation, all its agents together.",
@@ -267,6 +269,8 @@ var descriptions = map[string]string{
 	"skillEntry.effect":      "What a call does to the world. Must be given.",
 	"skillEntry.reaches":     "Whose world a call changes (default others for http and exec).",
 	"skillEntry.output":      "Whether what it returns may be believed (default untrusted).",
+	"skillEntry.stranger_fields": "Fields of a trusted JSON result that their subject writes, such as a display name: those are a " +
+		"stranger's.",
 	"skillEntry.sensitive": "What it returns is private: a call that carries it out of the process is held against the " +
 		"request (default false).",
 	"skillEntry.parameters":   "JSON Schema 2020-12 of the arguments; unknown arguments are refused unless it says otherwise.",

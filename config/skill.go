@@ -30,19 +30,21 @@ type skillList []skillEntry
 // skillEntry is a skill as it is written. What skills.Compile checks itself
 // isn't repeated in the tags.
 type skillEntry struct {
-	Name        string          `yaml:"name" cfg:"required"`
-	Description string          `yaml:"description"`
-	Effect      skills.Effect   `yaml:"effect" cfg:"wanted,enum=read|create|modify|irreversible|costs_money"`
-	Reaches     skills.Reach    `yaml:"reaches" cfg:"enum=self|others"`
-	Output      skills.Trust    `yaml:"output" cfg:"enum=trusted|untrusted"`
-	Sensitive   bool            `yaml:"sensitive"`
-	Parameters  json.RawMessage `yaml:"parameters"`
-	Approval    skills.Approval `yaml:"approval" cfg:"enum=never|policy|always"`
-	Idempotent  bool            `yaml:"idempotent"`
-	ByReference bool            `yaml:"by_reference"`
-	Disabled    bool            `yaml:"disabled"`
-	Timeout     time.Duration   `yaml:"timeout" cfg:"min=1ms,max=30m"`
-	Run         skills.Run      `yaml:"run" cfg:"required"`
+	Name        string        `yaml:"name" cfg:"required"`
+	Description string        `yaml:"description"`
+	Effect      skills.Effect `yaml:"effect" cfg:"wanted,enum=read|create|modify|irreversible|costs_money"`
+	Reaches     skills.Reach  `yaml:"reaches" cfg:"enum=self|others"`
+	Output      skills.Trust  `yaml:"output" cfg:"enum=trusted|untrusted"`
+	// StrangerFields are checked by skills.Compile.
+	StrangerFields []string        `yaml:"stranger_fields"`
+	Sensitive      bool            `yaml:"sensitive"`
+	Parameters     json.RawMessage `yaml:"parameters"`
+	Approval       skills.Approval `yaml:"approval" cfg:"enum=never|policy|always"`
+	Idempotent     bool            `yaml:"idempotent"`
+	ByReference    bool            `yaml:"by_reference"`
+	Disabled       bool            `yaml:"disabled"`
+	Timeout        time.Duration   `yaml:"timeout" cfg:"min=1ms,max=30m"`
+	Run            skills.Run      `yaml:"run" cfg:"required"`
 }
 
 // runKinds are the ways to run that a configuration can name.

@@ -581,9 +581,14 @@ func (t *turn) listStrange() []sentinel.Step {
 	for _, d := range desks {
 		past := d.Trace()
 		for i := range past.Len() {
-			if st := past.Step(i); st.Trust != skills.Trusted {
-				out = append(out, sentinel.Step{Skill: st.Skill, Result: st.Result, Trust: skills.Untrusted})
+			st := past.Step(i)
+			if !st.HasStrangers() {
+				continue
 			}
+			if st.Trust == skills.Trusted {
+				st.Result = past.StrangersText(i)
+			}
+			out = append(out, sentinel.Step{Skill: st.Skill, Result: st.Result, Trust: skills.Untrusted})
 		}
 	}
 	return sentinel.KeepNewestResults(out)

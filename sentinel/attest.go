@@ -36,6 +36,7 @@ type readings struct {
 	// The same as a receiver may read them that decodes more.
 	looseAnswer, looseAsked lazy[*Said]
 	squeezed                lazy[string] // of the arguments
+	parts                   lazy[parts]
 	memo                    Memo
 }
 
@@ -58,7 +59,7 @@ func (s Step) readingOf() *readings {
 
 // Said returns the step's result.
 func (s Step) Said() *Said {
-	return s.readingOf().answer.get(func() *Said { return newSaid(decodeScalars(s.Result)) })
+	return s.readingOf().answer.get(func() *Said { return newSaid(decodeScalars(s.trustedText())) })
 }
 
 // Asked returns the step's arguments.
@@ -124,7 +125,7 @@ func (t Trace) Attests(value string, fits func(*Said) bool) bool {
 	v := soughtOf(value, fits)
 	attested := false
 	for n, e := range t.heardEntries() {
-		if e.step.asksFor(v) || e.step.Trust != skills.Trusted && e.step.answersWith(fits) {
+		if e.step.asksFor(v) || e.step.isStrange(fits) {
 			return false
 		}
 		if e.step.Trust == skills.Trusted && fits(e.step.Said()) {
@@ -135,10 +136,51 @@ func (t Trace) Attests(value string, fits func(*Said) bool) bool {
 	return attested
 }
 
+// FindListing returns the place of the first trusted result of this desk that lists a value:
+// that has what fits looks for, and no argument before it had. A stranger may have named the
+// value before: what no argument took there, no stranger put there through this agent. It
+// returns -1 where there is none. See Attests for value, and for the time it needs.
+func (t Trace) FindListing(value string, fits func(*Said) bool) int {
+	if !slices.ContainsFunc(t.steps, func(s Step) bool { return s.Trust == skills.Trusted && fits(s.Said()) }) {
+		return -1
+	}
+	v := soughtOf(value, fits)
+	for n, e := range t.heardEntries() {
+		if e.step.asksFor(v) {
+			return -1
+		}
+		if e.by == "" && e.step.Trust == skills.Trusted && !e.step.Failed && fits(e.step.Said()) {
+			if t.isComposed(v, n) {
+				return -1
+			}
+			return e.n
+		}
+	}
+	return -1
+}
+
+// CountUnprompted returns how many of the first steps were asked for before anything untrusted
+// was read: in this turn, in an earlier one, or by another agent whose results came up.
+func (t Trace) CountUnprompted() int {
+	if len(t.earlier) > 0 {
+		return 0
+	}
+	n := slices.IndexFunc(t.steps, Step.HasStrangers)
+	if n++; n == 0 {
+		n = len(t.steps)
+	}
+	for _, h := range t.heard {
+		if h.step.HasStrangers() {
+			n = min(n, h.at)
+		}
+	}
+	return n
+}
+
 // Strange reports whether an untrusted result has what fits looks for: one of this
 // desk's, of another agent whose results came up, or of an earlier turn.
 func (t Trace) Strange(fits func(*Said) bool) bool {
-	strange := func(s Step) bool { return s.Trust != skills.Trusted && s.answersWith(fits) }
+	strange := func(s Step) bool { return s.isStrange(fits) }
 	return slices.ContainsFunc(t.steps, strange) || slices.ContainsFunc(t.earlier, strange) ||
 		slices.ContainsFunc(t.heard, func(h heard) bool { return strange(h.step) })
 }

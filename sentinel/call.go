@@ -208,6 +208,14 @@ func (c Call) Sensitive() bool {
 	return s != nil && s.Sensitive()
 }
 
+// strangerFields are the fields of the skill's results that their subject writes.
+func (c Call) strangerFields() []string {
+	if s := c.Skill(); s != nil {
+		return s.Spec().StrangerFields
+	}
+	return nil
+}
+
 // Outward reports whether the call reaches others: its skill says so, or it has an
 // effect and a target or URL that is not in the user's own words. Of a read only a
 // host or recipient counts that is neither there nor in a trusted result. An unknown

@@ -112,7 +112,7 @@ func (d *Desk) addStep(st Step) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.trace = d.trace.withStep(st)
-	if st.Trust != skills.Trusted {
+	if st.HasStrangers() {
 		d.grant = d.grant.Taint()
 	}
 }
@@ -121,7 +121,7 @@ func (d *Desk) addStep(st Step) {
 // the skill too, so it is no more trusted than a result.
 func (d *Desk) rememberResult(c Call, res skills.Result, err error, marks []string) {
 	st := Step{Skill: c.Name(), CallID: c.ID(), Args: c.Args(), Result: res.Content, Trust: res.Trust,
-		Marks: marks, Effect: c.Effect(), Sensitive: c.Sensitive(), Failed: err != nil}
+		Marks: marks, Effect: c.Effect(), Sensitive: c.Sensitive(), StrangerFields: c.strangerFields(), Failed: err != nil}
 	if err != nil {
 		st.Result, st.Trust = err.Error(), trustOf(c.Skill(), skills.Result{})
 		st = st.withMarks()

@@ -67,8 +67,9 @@ func (d *Desk) Prejudge(ctx context.Context, calls []skills.Proposed) {
 // afterCall is the proposal after a call that will probably have run by then,
 // with a result of which nothing is known but its trust.
 func afterCall(prop Proposal, c Call) Proposal {
-	st := Step{Skill: c.Name(), Args: c.Args(), Trust: trustOf(c.Skill(), skills.Result{}), Effect: c.Effect(), Sensitive: c.Sensitive()}
-	if st.Trust != skills.Trusted {
+	st := Step{Skill: c.Name(), Args: c.Args(), Trust: trustOf(c.Skill(), skills.Result{}), Effect: c.Effect(), Sensitive: c.Sensitive(),
+		StrangerFields: c.strangerFields()}
+	if st.Trust != skills.Trusted || len(st.StrangerFields) > 0 {
 		prop.Grant = prop.Grant.Taint()
 	}
 	prop.Trace = prop.Trace.withStep(st)

@@ -53,7 +53,7 @@ func (d *Desk) Resume(ctx context.Context, done, open int) ([]Past, error) {
 		d.rememberPastRefusal(past)
 		if st, ok := past.newStep(); ok {
 			if s, known := d.p.o.Registry.Get(st.Skill); known {
-				st.Effect, st.Sensitive = s.Effect(), s.Sensitive()
+				st.Effect, st.Sensitive, st.StrangerFields = s.Effect(), s.Sensitive(), s.Spec().StrangerFields
 			}
 			d.addStep(st)
 		}

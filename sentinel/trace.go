@@ -25,6 +25,9 @@ type Step struct {
 	Effect skills.Effect
 	// Sensitive says that the skill's results are private: see skills.Spec.
 	Sensitive bool
+	// StrangerFields are the names of fields that their subject writes: see skills.Spec. They are
+	// a stranger's, whatever the trust of the result.
+	StrangerFields []string
 	// Failed says that Result is an error's text: the call failed, or its end
 	// is unknown.
 	Failed bool
@@ -119,9 +122,9 @@ func (t Trace) Step(i int) Step {
 // Said returns the result of the i-th step as values are looked for in it.
 func (t Trace) Said(i int) *Said { return t.steps[i].Said() }
 
-// Untrusted reports whether any step returned an untrusted result.
+// Untrusted reports whether any step returned something that a stranger wrote.
 func (t Trace) Untrusted() bool {
-	return slices.ContainsFunc(t.steps, func(s Step) bool { return s.Trust != skills.Trusted })
+	return slices.ContainsFunc(t.steps, Step.HasStrangers)
 }
 
 // Digest is the same for two Traces with the same steps: skill, arguments,
@@ -134,7 +137,7 @@ func (t Trace) Digest() [sha256.Size]byte { return t.digest }
 func (s Step) chainDigest(before [sha256.Size]byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	h.Write(before[:])
-	for _, part := range []string{s.Skill, s.Args, s.Result, string(s.Trust), strconv.FormatBool(s.Failed)} {
+	for _, part := range append([]string{s.Skill, s.Args, s.Result, string(s.Trust), strconv.FormatBool(s.Failed)}, s.StrangerFields...) {
 		var n [8]byte
 		binary.BigEndian.PutUint64(n[:], uint64(len(part)))
 		h.Write(n[:])

@@ -40,6 +40,9 @@ func TestAgree(t *testing.T) {
 			"reaches: is self, and the program says others; write what the program says"},
 		"output": {func(s *skills.Spec) { s.Output = skills.Trusted },
 			"output: is trusted, and the program says untrusted; write what the program says"},
+		"strangers": {func(s *skills.Spec) { s.Output, s.StrangerFields = skills.Trusted, []string{"name"} },
+			"output: is trusted, and the program says untrusted; write what the program says\n" +
+				"stranger_fields: is [name], and the program says []; write what the program says"},
 		"sensitive": {func(s *skills.Spec) { s.Sensitive = true },
 			"sensitive: is true, and the program says false; write what the program says"},
 		"approval": {func(s *skills.Spec) { s.Approval = skills.ApproveNever },
@@ -72,7 +75,7 @@ func TestAgree(t *testing.T) {
 			require.EqualError(t, err, tt.want)
 		})
 	}
-	require.Equal(t, 13, reflect.TypeFor[skills.Spec]().NumField(), "a new field of Spec is compared unless Agree leaves it out; add it above")
+	require.Equal(t, 14, reflect.TypeFor[skills.Spec]().NumField(), "a new field of Spec is compared unless Agree leaves it out; add it above")
 }
 
 func replace(old, with string) func(*skills.Spec) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,10 @@ type Spec struct {
 	Reaches Reach `json:"reaches,omitempty"`
 	// Output is the trust of what the skill returns. Empty means untrusted.
 	Output Trust `json:"output,omitempty"`
+	// StrangerFields are the names of fields that their subject writes, in results of JSON that
+	// are trusted otherwise: the name that a member of a directory gives himself. What stands in
+	// them is a stranger's, and all of a result that is no JSON is.
+	StrangerFields []string `json:"stranger_fields,omitempty"`
 	// Sensitive says that what the skill returns is private: the judge looks for it in every
 	// later call that leaves the process, and a rule can name it.
 	Sensitive bool `json:"sensitive,omitempty"`
@@ -127,11 +132,27 @@ func checkFields(s Spec) error {
 	errs = append(errs,
 		oneOf("reaches", s.Reaches, Self, Others),
 		oneOf("output", s.Output, Untrusted, Trusted),
+		checkStrangerFields(s),
 		oneOf("approval", s.Approval, ApproveNever, ApprovePolicy, ApproveAlways))
 	if s.Timeout < 0 || s.Timeout > MaxTimeout {
 		errs = append(errs, &PathError{"timeout", fmt.Sprintf("must be more than 0 and at most %s", MaxTimeout)})
 	}
 	return errors.Join(errs...)
+}
+
+// maxStrangerFields bounds the fields of a skill that strangers write.
+const maxStrangerFields = 64
+
+func checkStrangerFields(s Spec) error {
+	switch {
+	case len(s.StrangerFields) > 0 && s.Output != Trusted:
+		return &PathError{"stranger_fields", "is for output: trusted; all of any other output is a stranger's"}
+	case len(s.StrangerFields) > maxStrangerFields:
+		return &PathError{"stranger_fields", fmt.Sprintf("has more than %d names", maxStrangerFields)}
+	case slices.Contains(s.StrangerFields, ""):
+		return &PathError{"stranger_fields", "has an empty name"}
+	}
+	return nil
 }
 
 // checkName holds names to lower-case words joined by dots. So a scope such as "email.*" means

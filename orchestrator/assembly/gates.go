@@ -41,7 +41,7 @@ type gateOptions struct {
 // reports every mistake.
 func newGates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateOptions) ([]sentinel.Gate, error) {
 	j, err4 := judge.New(judge.Options{Threshold: thresholdOrOff(cfg.Judge.Threshold), AskBelow: thresholdOrOff(cfg.Judge.AskBelow),
-		Roots: cfg.Guard.Roots, Env: o.env})
+		Roots: cfg.Guard.Roots, Env: o.env, OwnDomains: cfg.Judge.OwnDomains})
 	so := scope.Options{Registry: reg, Now: o.now}
 	if j != nil {
 		so.Words = j

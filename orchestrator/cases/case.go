@@ -255,5 +255,8 @@ func (p Parser) readStep(m map[string]jsontext.Value, at string) (sentinel.Step,
 		return s, &Error{CodeValue, at + ".arguments: " + cerr.Error()}
 	}
 	s.Args, s.Effect, s.Sensitive = call.Args(), call.Effect(), call.Sensitive()
+	if known := call.Skill(); known != nil {
+		s.StrangerFields = known.Spec().StrangerFields
+	}
 	return s, nil
 }

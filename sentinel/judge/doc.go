@@ -53,6 +53,8 @@
 //	recipient_untrusted        -35  only a stranger named them
 //	recipient_named            -5…-33  the user wrote the owner's name and not the address; see Names
 //	recipient_named_untrusted -10…-34  and the address came from a stranger
+//	recipient_listed           -31  a stranger had them first, and a trusted record has them by itself; see Recipients
+//	recipient_visited          -31  a place that the agent read in, after it had read strangers
 //	recipient_described       -15…-20  the user said how to choose it: "each user", "the channel with the fewest members"
 //	recipient_described_untrusted -20  and what was chosen from came from a stranger
 //	host_unknown               -33  a change sent to such a host; -10 for a read
@@ -127,7 +129,7 @@
 // What rules can't tell and a reader could is no verdict. These signals are doubts:
 //
 //	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked,
-//	wordless_request, ref_listed
+//	wordless_request, ref_listed, recipient_listed, recipient_visited
 //	unrelated, unreadable_request
 //	             in a branch that read no strangers' text
 //	look_only    the same, and where the user hands over somebody's list, unless the call
@@ -190,6 +192,25 @@
 // others. An address that the request says to leave out ("not to x@y.test") is in
 // the words of no user.
 //
+// # Recipients
+//
+// Of what people leave unsaid a recipient resolves by one of these, which Gate.ResolveRecipients
+// tells with the step that it stands on:
+//
+//	self         "me", "self", or the user's own name
+//	participant  in a reply with the id of a message that the agent read and the user's words
+//	             name: the one who wrote, where answers go to the same address; and in a longer
+//	             thread those who were in it from the start. A copy, a later one and another
+//	             address of the same name ask.
+//	member       of a channel that the user named, where everyone of it is meant
+//	place        a channel or a repository that the agent read in before it read any stranger
+//	addressbook  a field for addresses in a named entry of a trusted record, which no argument
+//	             took there and which the user's words name alone; fields that their subject
+//	             writes and entries of guests say nothing
+//
+// The id of a record that a call answers, a time, a path under "to" and "original payment" name
+// no receiver. A domain of Options.OwnDomains vouches where the user named the owner.
+//
 // # Earlier turns
 //
 // What earlier turns brought grounds nothing. A value that stands in an untrusted result of
@@ -208,7 +229,8 @@
 // padding: a signal that raises may look at the skill, the grant and the trace,
 // never at the arguments, and a family counts its worst value. Untrusted
 // history and taint never raise one either: an untrusted origin costs at least
-// what nowhere costs, and that at least what unknown costs.
+// what nowhere costs, and that at least what unknown costs. One thing of a stranger's counts:
+// the sender in the head of the message that the user's words name, for an answer to it.
 //
 // # Tolerance
 //

@@ -27,6 +27,8 @@ const (
 	describedOut                // described, seen in untrusted output alone
 	listed                      // the id of a record that a listing returned, see listing.go
 	listedLoosely               // the same, where less speaks for it
+	entered                     // a stranger had it first; a trusted record has it by itself
+	visited                     // a place that the agent read before, after it had read strangers
 	numOrigins    = iota
 )
 
@@ -39,7 +41,7 @@ var originCost = [...][numOrigins]int{
 	amount:   {unknown: 5, nowhere: 10, outside: 15},
 	recipient: {
 		named: 0, halfNamed: 10, unknown: 33, nowhere: 33, outside: 35, namedNo: 5, namedOut: 10, halfNo: 15, halfOut: 25,
-		described: 15, describedNo: 20, describedOut: 20,
+		described: 15, describedNo: 20, describedOut: 20, entered: 31, visited: 31,
 	},
 	host: {unknown: 33, nowhere: 33, outside: 35},
 }
@@ -63,7 +65,7 @@ var originWord = [numOrigins]string{
 	named: "named", halfNamed: "named", unknown: "unknown", nowhere: "nowhere", outside: "untrusted",
 	namedNo: "named", namedOut: "named_untrusted", halfNo: "named", halfOut: "named_untrusted",
 	described: "described", describedNo: "described", describedOut: "described_untrusted",
-	listed: "listed", listedLoosely: "listed",
+	listed: "listed", listedLoosely: "listed", entered: "listed", visited: "visited",
 }
 
 // maxValues bounds how many values are looked up. Those beyond count as the
@@ -87,6 +89,9 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 			continue
 		}
 		f := family[val.kind]
+		if o == entered || o == visited { // a doubt, which hides no verdict
+			f += "_in_doubt"
+		}
 		w := found[f]
 		if w == nil {
 			if w = (&worst{rank: -1}); found == nil {
@@ -111,6 +116,7 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 	var out []sentinel.Evidence
 	for _, f := range order {
 		w := found[f]
+		f, _, _ = strings.Cut(f, "_")
 		out = append(out, sentinel.Evidence{Signal: f + "_" + w.word, Amount: -w.cost, Args: w.args})
 	}
 	return out
@@ -121,6 +127,11 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 func (v *view) originOf(val value, tooMany bool) origin {
 	if !tooMany && v.isGrounded(val) {
 		return grounded
+	}
+	if !tooMany && val.kind == recipient {
+		if r := v.resolveRecipient(val); r.Word != "" {
+			return r.origin()
+		}
 	}
 	out := tooMany || v.isStrange(val)
 	history := len(v.trusted)+len(v.untrusted) > 0
@@ -240,7 +251,7 @@ func (t *text) hasValue(val value) bool {
 		}
 	}
 	if val.kind >= account {
-		return holdsValue(t.meant, val) || t.hasWords(val)
+		return holdsValue(t.meant, val) || t.hasWords(val) || val.kind == recipient && holdsUnspacedName(t.meant, val.fold)
 	}
 	return holdsValue(t.fold, val) || t.hasWords(val)
 }
@@ -301,6 +312,9 @@ func (v *view) isVouched(val value) bool {
 		return true
 	}
 	has := func(text string) bool { return holdsDomain(text, domain) }
+	if v.ownDomains[domain] && isPersonsOwn(val.fold) {
+		return true
+	}
 	if v.anySaid(func(t *text) bool { return has(t.fold) }) || v.isAttested(domain, has) {
 		return true
 	}

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"context"
-
 	"slices"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -51,6 +50,10 @@ type Options struct {
 	Roots []string
 	// Env is what paths are resolved against, the same as the calls'.
 	Env touch.Env
+	// OwnDomains are the domains of the user's own house. Such a domain vouches for an
+	// address whose owner the user named, and for no list, guest or address with a plus. Each
+	// is in plain letters, as in "mill.example", and none where anybody can have an address.
+	OwnDomains []string
 	// SeedOnly keeps to the first four signals, which know nothing of
 	// requests beyond a skill's name, and nothing of history.
 	SeedOnly bool
@@ -63,13 +66,14 @@ type Gate struct {
 	threshold, askBelow int
 	seedSignals         []seedSignal
 	viewSignals         []viewSignal
+	ownDomains          map[string]bool
 
 	profiles cache[*skills.Skill, *profile]
 	texts    cache[string, *text]
 }
 
-// New returns a gate, or *skills.PathError for each threshold that is no
-// number of hundredths.
+// New returns a gate, or *skills.PathError for a threshold that is no number of hundredths
+// and for an own domain that is none.
 func New(o Options) (*Gate, error) {
 	if o.Threshold < Off || o.Threshold > maxScore {
 		return nil, &skills.PathError{Path: "judge.threshold", Msg: "must be from 0.00 to 1.00"}
@@ -79,6 +83,10 @@ func New(o Options) (*Gate, error) {
 	}
 	g := &Gate{threshold: orDefault(o.Threshold, DefaultThreshold), askBelow: orDefault(o.AskBelow, DefaultAskBelow),
 		seedSignals: seedSignals()}
+	var err error
+	if g.ownDomains, err = readOwnDomains(o.OwnDomains); err != nil {
+		return nil, err
+	}
 	if !o.SeedOnly {
 		g.viewSignals = append(viewSignals(), newRootsSignal(o.Roots, o.Env))
 	}
@@ -309,7 +317,7 @@ func softenGrounding(out []sentinel.Evidence) []sentinel.Evidence {
 }
 
 func (g *Gate) readCall(c sentinel.Call) *view {
-	v := &view{c: c, s: c.Skill()}
+	v := &view{c: c, s: c.Skill(), ownDomains: g.ownDomains}
 	v.p = g.profiles.get(v.s, func() *profile { return newProfile(v.s) })
 	if r, ok := c.Grant().Request(); ok {
 		v.request = g.readText(r)
@@ -323,6 +331,7 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 		st := c.Trace().Step(i)
 		if st.Trust == skills.Trusted {
 			v.trusted = append(v.trusted, c.Trace().Said(i).Fold())
+			v.takeStrangers(c.Trace().StrangersText(i), st.Marks)
 		} else {
 			r := c.Trace().Said(i).Fold()
 			v.untrusted = append(v.untrusted, r)
@@ -340,6 +349,17 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 	v.s.Walk(c.Parsed(), v.takeArg)
 	v.takeKeys(c.Parsed(), "", 0)
 	return v
+}
+
+// takeStrangers takes what strangers wrote in a trusted result.
+func (v *view) takeStrangers(text string, marks []string) {
+	if text == "" {
+		return
+	}
+	v.untrusted = append(v.untrusted, foldText(text))
+	if slices.Contains(marks, sentinel.MarkInstructions) {
+		v.orders = append(v.orders, foldText(text))
+	}
 }
 
 func (g *Gate) readText(s string) *text {

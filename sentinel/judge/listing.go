@@ -107,17 +107,17 @@ type recordReader struct {
 	elsewhere bool     // it stands in another field or a key, too
 }
 
-// place is where in a result an object stands.
-type place uint8
+// depth is where in a result an object stands.
+type depth uint8
 
 const (
-	atTop    place = iota
+	atTop    depth = iota
 	aboveAll       // below the top, in no list
 	isRecord
 	inRecord
 )
 
-func (r *recordReader) readNode(at any, where place) {
+func (r *recordReader) readNode(at any, where depth) {
 	switch at := at.(type) {
 	case map[string]any:
 		for k, e := range at {
@@ -138,7 +138,7 @@ func (r *recordReader) readNode(at any, where place) {
 	}
 }
 
-func (r *recordReader) readMember(k string, e any, in map[string]any, where place) {
+func (r *recordReader) readMember(k string, e any, in map[string]any, where depth) {
 	text, scalar := e.(string)
 	if n, ok := e.(json.Number); ok {
 		text, scalar = n.String(), true
@@ -147,7 +147,7 @@ func (r *recordReader) readMember(k string, e any, in map[string]any, where plac
 	case holdsValue(foldText(k), r.val):
 		r.elsewhere = true
 	case scalar && foldText(text) == r.val.fold && (where == atTop || where == isRecord) && isAny(lastWord(splitName(k)), recordIDs):
-		r.records = append(r.records, joinScalars(in))
+		r.records = append(r.records, joinOwnValues(in))
 	case where == atTop:
 		r.readNode(e, aboveAll)
 	case where == isRecord:
@@ -160,7 +160,7 @@ func (r *recordReader) readMember(k string, e any, in map[string]any, where plac
 // recordIDs are the last words of fields that hold the id of their record.
 var recordIDs = wordSet("id ids key number uid sku code")
 
-func joinScalars(record map[string]any) string {
+func joinOwnValues(record map[string]any) string {
 	var b strings.Builder
 	for _, e := range record {
 		if s, ok := e.(string); ok {

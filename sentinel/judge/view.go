@@ -34,7 +34,11 @@ type view struct {
 	related      bool    // a signal of relation holds
 	carried      *flow.Report
 	values       []value
-	contents     []value
+	// ownDomains are the user's house's, and met the addresses of the results: see metAddresses.
+	ownDomains map[string]bool
+	met        []string
+	hasMet     bool
+	contents   []value
 	// lastName is the argument's name that was split last, and lastWords its words. The
 	// signals ask for the words of one name many times.
 	lastName  string
@@ -185,6 +189,10 @@ func (v *view) classifyArg(a skills.Arg, s string) kind {
 		return noTarget
 	case isEmail(s):
 		return recipient
+	case v.isTime(a, s), v.isWayBack(s):
+		return noTarget
+	case v.isPlaceForFiles(a, s), v.isRecordID(a, s):
+		return reference
 	case a.Marks.Has(skills.Target) && v.s.Annotated() && v.s.Reaches() == skills.Others:
 		return recipient
 	}

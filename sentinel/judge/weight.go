@@ -34,6 +34,8 @@ var weights = map[string]weight{
 	SignalUnasked:       doubtful,
 	SignalWordless:      doubtful,
 	signalListed:        doubtful,
+	"recipient_listed":  doubtful,
+	"recipient_visited": doubtful,
 	SignalUnreadable:    doubtfulUntainted,
 	SignalIntentMention: offsetting,
 }

@@ -33,7 +33,8 @@ func TestWeights(t *testing.T) {
 			}
 			seen[e.Signal][e.Doubt]++
 			switch e.Signal {
-			case judge.SignalOtherTopic, judge.SignalOtherAction, judge.SignalWordless, "amount_unknown", "amount_nowhere", "ref_listed":
+			case judge.SignalOtherTopic, judge.SignalOtherAction, judge.SignalWordless, "amount_unknown", "amount_nowhere", "ref_listed",
+				"recipient_listed", "recipient_visited":
 				require.True(t, e.Doubt, "%s %s", c.ID, e.Signal)
 			case judge.SignalUnrelated, judge.SignalUnreadable:
 				require.Equal(t, !call.Tainted(), e.Doubt, c.ID)

@@ -1,0 +1,196 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// findEntry looks for an entry of a trusted record with a recipient in a field for such, though
+// a stranger named it before. No argument took the value there, and no text that a skill says
+// again is such a field. named says that the user's words name that entry, and no other one as
+// well. It returns -1 where there is none, and for a guest. Of money and of what can't be undone
+// a reader must tell: one who once paid the user may stand in a record.
+func (v *view) findEntry(val value) (step int, named bool) {
+	fits := func(s *sentinel.Said) bool { return holdsValue(s.Fold(), val) }
+	if i := v.c.Trace().FindListing(val.fold, fits); i >= 0 {
+		s := v.c.Trace().Step(i)
+		if !isLook(s) {
+			return -1, false
+		}
+		list := entriesOf(s)
+		if !slices.ContainsFunc(list, func(o object) bool { return o.holds(val) }) ||
+			slices.ContainsFunc(list, func(o object) bool { return o.holds(val) && o.isGuest() }) {
+			return -1, false
+		}
+		return i, !v.isFinal() && v.isNamedAlone(list, val)
+	}
+	return v.findHandle(val), false
+}
+
+// entriesOf returns the objects of a step's result without what strangers write in them.
+func entriesOf(s sentinel.Step) []object {
+	var out []object
+	eachObject(s.Result, func(o object) {
+		o.fields = slices.DeleteFunc(o.fields, func(f field) bool { return slices.Contains(s.StrangerFields, f.key) })
+		out = append(out, o)
+	})
+	return out
+}
+
+// handleKeys hold a name under which somebody is known in a house.
+var handleKeys = wordSet("handle user username login nick account slack member")
+
+// findHandle looks for somebody of the house in a trusted directory: an entry under a handle,
+// with a name beside it. An address from beyond the house is none.
+func (v *view) findHandle(val value) int {
+	h := strings.TrimPrefix(val.fold, "@")
+	if strings.ContainsAny(h, "@:/ ") || hasDigit(dropGrouping(h)) && len(h) >= minAccount || isPage(h) {
+		return -1
+	}
+	for i := range v.c.Trace().Len() {
+		s := v.c.Trace().Step(i)
+		if s.Trust != skills.Trusted || !isLook(s) {
+			continue
+		}
+		for _, o := range entriesOf(s) {
+			if o.isHandleOf(h) && !o.isGuest() {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+func (o object) isHandleOf(h string) bool {
+	handle, name := false, false
+	for _, f := range o.fields {
+		tail := lastWord(splitName(f.key))
+		switch {
+		case isAny(tail, handleKeys):
+			handle = handle || strings.TrimPrefix(foldText(f.text), "@") == h
+		case isAny(tail, entryNames):
+			name = name || strings.TrimSpace(f.text) != ""
+		}
+	}
+	return handle && name
+}
+
+// contactKeys are fields that hold how somebody is reached, besides recipientNames.
+var contactKeys = wordSet("mail tel telephone telefon mobile address contact handle login correo")
+
+// holds reports whether an entry has a value in a field for such, and a name beside it.
+func (o object) holds(val value) bool {
+	reached, called := false, false
+	for _, f := range o.fields {
+		tail := lastWord(splitName(f.key))
+		switch {
+		case isAny(tail, contactKeys) || isAny(tail, recipientNames):
+			text := foldText(strings.TrimSpace(f.text))
+			reached = reached || len(text) <= maxTargetText && holdsValue(text, val)
+		case isAny(tail, entryNames):
+			called = called || strings.TrimSpace(f.text) != ""
+		}
+	}
+	return reached && called
+}
+
+// guestWords mark an entry of somebody who is let in from outside.
+var guestWords = wordSet("guest guests external externals extern contractor vendor partner unverified")
+
+// isGuest reports whether an entry is marked as that of somebody from outside.
+func (o object) isGuest() bool {
+	for _, f := range o.fields {
+		key := splitName(f.key)
+		switch on := foldText(strings.TrimSpace(f.text)); {
+		case isAny(key, guestWords) && on != "false" && on != "no" && on != "0":
+			return true
+		case !isAny(lastWord(key), entryNames) && guestWords[on]:
+			return true
+		}
+	}
+	return false
+}
+
+// entryNames are fields that hold what people call an entry.
+var entryNames = wordSet(`name names display full first last title relation role nickname alias company organisation organization
+	customer owner nombre nom vorname nachname imie nome relacion firma empresa`)
+
+// isNamedAlone reports whether the user's words name the owner of an address, or the entry that
+// holds a value, and no other entry of the list as much.
+func (v *view) isNamedAlone(list []object, val value) bool {
+	best, most := false, 0
+	for _, o := range list {
+		n := v.countNamed(o)
+		own := 0
+		if isEmail(val.fold) && o.holds(val) {
+			own = v.namesOwner(val)
+		}
+		if n = max(n, own); n == 0 || n < most {
+			continue
+		}
+		best = o.holds(val) && (n > most || best)
+		most = n
+	}
+	return best && !v.isRivalled(val)
+}
+
+// countNamed returns how many words of an entry's names stand in the user's own words.
+func (v *view) countNamed(o object) int {
+	seen := map[string]bool{}
+	for _, f := range o.fields {
+		if !isAny(lastWord(splitName(f.key)), entryNames) || len(f.text) > maxTargetText {
+			continue
+		}
+		for w := range strings.FieldsFuncSeq(foldText(f.text), func(r rune) bool { return !isWordRune(r) }) {
+			if v.anySaid(func(t *text) bool { return t.namesPerson(w) }) {
+				seen[w] = true
+			}
+		}
+	}
+	return len(seen)
+}
+
+const maxTargetText = 96
+
+// namesPerson reports whether a text has a word that may be somebody's name or part.
+func (t *text) namesPerson(w string) bool {
+	return len(w) > 2 && t.people[w] && !functionWords[w] && !impersonal[w] &&
+		(t.proper[w] || saying[stemWord(w)] == 0 && concepts[stemWord(w)] == 0)
+}
+
+// isRivalled reports whether results have another address of the name that the user wrote.
+func (v *view) isRivalled(val value) bool {
+	if !isEmail(val.fold) {
+		return false
+	}
+	own := v.namesOwner(val)
+	for _, at := range v.metAddresses() {
+		if at == val.fold {
+			continue
+		}
+		if n := v.namesOwner(value{kind: recipient, raw: at, fold: at}); n > 0 && n >= own {
+			return true
+		}
+	}
+	return false
+}
+
+// metAddresses returns the addresses in the results, each once.
+func (v *view) metAddresses() []string {
+	if v.hasMet {
+		return v.met
+	}
+	v.hasMet = true
+	for _, r := range slices.Concat(v.trusted, v.untrusted) {
+		eachAddress(r, func(_ kind, at string) bool {
+			if isEmail(at) && !slices.Contains(v.met, at) {
+				v.met = append(v.met, at)
+			}
+			return len(v.met) < maxValues
+		})
+	}
+	return v.met
+}

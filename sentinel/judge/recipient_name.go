@@ -1,0 +1,88 @@
+package judge
+
+import (
+	"strings"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+var (
+	// recordNames are of what a call answers, changes or takes along. Its id says which one
+	// that is, and names no receiver.
+	recordNames = wordSet(`message messages msg mail ticket issue event thread task booking reservation order invoice appointment comment
+		document doc file page sheet note entry item record case pull pr post draft meeting reminder subscription card`)
+	// idTails are the last words of names of ids.
+	idTails = wordSet("id ids no nr number key ref reference uuid")
+	// timeNames are arguments that hold a time, or somebody.
+	timeNames = wordSet("to from until till end start at by on since")
+	// goalNames are arguments that hold a folder, or somebody.
+	goalNames = wordSet("to destination dest target")
+	// wayBack is what a skill that gives money back is told instead of a receiver.
+	wayBack = map[string]bool{
+		"original": true, "original payment": true, "original payment method": true, "original method": true, "original card": true,
+		"original account": true, "same card": true, "same method": true,
+	}
+	// givingBack are the words of such skills.
+	givingBack = stemSet("refund reimburse return chargeback repay")
+)
+
+// isRecordID reports whether an argument holds the id of a record that a call answers,
+// changes or takes along: a ticket, a message, an issue.
+func (v *view) isRecordID(a skills.Arg, s string) bool {
+	words := v.splitArgName(a.Name)
+	if len(words) == 0 || isEmail(s) || strings.ContainsAny(s, "@ ") || strings.Contains(s, "://") || isIBAN(dropGrouping(s)) {
+		return false
+	}
+	if !a.Marks.Has(skills.Target) || isAny(words, accountNames) {
+		return false
+	}
+	tail := words[len(words)-1]
+	if idTails[tail] && len(words) > 1 {
+		return recordNames[words[len(words)-2]]
+	}
+	return recordNames[tail] && tail != "mail"
+}
+
+// isTime reports whether an argument such as "to" holds a time.
+func (v *view) isTime(a skills.Arg, s string) bool {
+	if !isAny(lastWord(v.splitArgName(a.Name)), timeNames) {
+		return false
+	}
+	if _, ok := parseISODate(s); ok {
+		return strings.Trim(s[10:], "0123456789:.tz+- ") == ""
+	}
+	h, m, ok := strings.Cut(s, ":")
+	return ok && len(h) >= 1 && len(h) <= 2 && len(m) >= 2 && len(m) <= 9 && isDigits(h) && isDigits(m[:2]) &&
+		strings.Trim(m[2:], "0123456789:. apmz") == ""
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// isPlaceForFiles reports whether an argument such as "to" holds a path: something is put
+// there, and nobody is reached. A call that sends, shares or pays puts nothing anywhere.
+func (v *view) isPlaceForFiles(a skills.Arg, s string) bool {
+	if !isAny(lastWord(v.splitArgName(a.Name)), goalNames) || v.p.needs&(sends|posts|shares|invites|pays) != 0 {
+		return false
+	}
+	if strings.ContainsAny(s, "@") || strings.Contains(s, "://") || strings.HasPrefix(s, "//") || isPage(s) {
+		return false
+	}
+	if s[0] == '/' || strings.HasPrefix(s, "~/") || strings.HasPrefix(s, "./") || strings.HasPrefix(s, "../") {
+		return true
+	}
+	drive := len(s) > 2 && s[0] >= 'a' && s[0] <= 'z' && s[1] == ':' && (s[2] == '\\' || s[2] == '/')
+	return drive || v.s.Reaches() == skills.Self && (isFileName(s) || strings.Contains(s, "/") && !strings.Contains(s, " "))
+}
+
+// isWayBack reports whether a value says that money goes back the way it came.
+func (v *view) isWayBack(s string) bool {
+	if !wayBack[strings.ReplaceAll(s, "_", " ")] {
+		return false
+	}
+	for _, w := range splitName(v.s.Name()) {
+		if givingBack[stemWord(w)] {
+			return true
+		}
+	}
+	return false
+}

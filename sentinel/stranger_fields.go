@@ -1,0 +1,96 @@
+package sentinel
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// parts are a trusted result in two: what its skill vouches for, and what the subjects of its
+// records wrote.
+type parts struct{ trusted, strangers string }
+
+// partsOf splits a result by the names of fields. Fields that can't be told apart are all a
+// stranger's.
+func (s Step) partsOf() parts {
+	if len(s.StrangerFields) == 0 || s.Result == "" {
+		return parts{trusted: s.Result}
+	}
+	return s.readingOf().parts.get(func() parts {
+		d := json.NewDecoder(strings.NewReader(s.Result))
+		d.UseNumber()
+		var at any
+		if d.Decode(&at) != nil || d.More() {
+			return parts{strangers: s.Result}
+		}
+		var taken []any
+		kept, err := json.Marshal(takeFields(at, s.StrangerFields, &taken))
+		said, err2 := json.Marshal(taken)
+		if err != nil || err2 != nil {
+			return parts{strangers: s.Result}
+		}
+		return parts{string(kept), strings.TrimSpace(decodeScalars(string(said)))}
+	})
+}
+
+// takeFields returns a value without the fields of these names, which it adds to taken.
+func takeFields(at any, names []string, taken *[]any) any {
+	switch at := at.(type) {
+	case map[string]any:
+		for k, e := range at {
+			if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, k) }) {
+				*taken = append(*taken, e)
+				delete(at, k)
+				continue
+			}
+			at[k] = takeFields(e, names, taken)
+		}
+	case []any:
+		for i, e := range at {
+			at[i] = takeFields(e, names, taken)
+		}
+	}
+	return at
+}
+
+// trustedText is the result without what strangers wrote in a trusted one.
+func (s Step) trustedText() string {
+	if s.Trust != skills.Trusted {
+		return s.Result
+	}
+	return s.partsOf().trusted
+}
+
+// strangersText is what strangers wrote in a trusted result.
+func (s Step) strangersText() string {
+	if s.Trust != skills.Trusted {
+		return ""
+	}
+	return s.partsOf().strangers
+}
+
+// StrangersText returns what strangers wrote in the trusted result of the i-th step: see
+// Step.StrangerFields. It is empty for any other step, whose result Said has.
+func (t Trace) StrangersText(i int) string { return t.steps[i].strangersText() }
+
+// HasStrangers reports whether a stranger wrote some of the result: all of an untrusted one,
+// and the fields that their subject writes of a trusted one.
+func (s Step) HasStrangers() bool { return s.Trust != skills.Trusted || s.strangersText() != "" }
+
+// isStrange reports whether a stranger wrote what fits looks for, however it is encoded.
+func (s Step) isStrange(fits func(*Said) bool) bool {
+	if s.Trust != skills.Trusted {
+		return s.answersWith(fits)
+	}
+	text := s.strangersText()
+	if text == "" {
+		return false
+	}
+	if said := newSaid(text); fits(said) {
+		return true
+	}
+	loose := undoEscapes(text, false)
+	return loose != nil && fits(loose)
+}
