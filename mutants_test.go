@@ -309,6 +309,14 @@ var openers = []mutant{
 // lifters are broken lines of invariant 4: no gate raises what another lowered, and
 // configuration takes nothing from the guard.
 var lifters = []mutant{
+	{"a profile leaves out what a rule asks about", "sentinel/review/profile.go", "return judged && !f.Held && f.Outcome",
+		"return judged && f.Outcome", "sentinel/review", []string{"TestAProfileLiftsNothing"}, false},
+	{"a profile leaves out doubts", "sentinel/review/profile.go", "return e.Doubt || e.Amount < 0", "return e.Amount < 0",
+		"sentinel/review", []string{"TestAProfileLiftsNothing"}, true},
+	{"a profile leaves out tainted calls", "sentinel/review/profile.go", "follows || c.Tainted() ||", "follows ||",
+		"orchestrator/assembly", []string{"TestProfilesLeaveOutPlainCallsAlone"}, false},
+	{"a profile leaves out skills of unknown risk", "sentinel/review/profile.go", "return s.Risk() == skills.LowRisk &&",
+		"return s.Risk() != \"high\" &&", "orchestrator/assembly", []string{"TestProfilesLeaveOutPlainCallsAlone"}, false},
 	{"approval: never lifts what a rule asks", "sentinel/permission/permission.go", "if spec.Approval == skills.ApproveAlways {",
 		"if spec.Approval == skills.ApproveNever {", "sentinel/permission", []string{"TestSkillSwitches"}, false},
 	{"a rule that can't be evaluated is passed over", "sentinel/permission/permission.go", "t.countError(r, c.Skill(), err)",

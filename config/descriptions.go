@@ -159,6 +159,8 @@ var descriptions = map[string]string{
 	"Sentinel.timeout":    "Bounds one review, all its models together (default 30s).",
 	"Sentinel.budget":     "What the review itself may spend on models. What is beyond can't be judged: see unjudgeable.",
 	"Sentinel.canaries":   "Questions with known answers, to notice a model that has gone bad.",
+	"Sentinel.profile": "Which calls need no model. strict: none; balanced: inward reads of skills marked risk: low that name no " +
+		"wildcard, other user or export; thrifty: such creations too. Tainted calls, doubts and agent.* are always judged (default strict).",
 	"Sentinel.doubts": "What becomes of the judge's doubts, signals that words can't settle. review: a model settles them, once it " +
 		"has passed its canaries for doubts, and they count where no model judged; count: they always count (default review).",
 	"Sentinel.unavailable": "What happens while no model can be reached.",
@@ -267,6 +269,8 @@ var descriptions = map[string]string{
 	"skillEntry.effect":      "What a call does to the world. Must be given.",
 	"skillEntry.reaches":     "Whose world a call changes (default others for http and exec).",
 	"skillEntry.output":      "Whether what it returns may be believed (default untrusted).",
+	"skillEntry.risk": "low: the operator finds that plain calls need no model, which sentinel.profile makes use of; for skills that " +
+		"read or create (default normal).",
 	"skillEntry.sensitive": "What it returns is private: a call that carries it out of the process is held against the " +
 		"request (default false).",
 	"skillEntry.parameters":   "JSON Schema 2020-12 of the arguments; unknown arguments are refused unless it says otherwise.",

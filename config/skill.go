@@ -36,6 +36,7 @@ type skillEntry struct {
 	Reaches     skills.Reach    `yaml:"reaches" cfg:"enum=self|others"`
 	Output      skills.Trust    `yaml:"output" cfg:"enum=trusted|untrusted"`
 	Sensitive   bool            `yaml:"sensitive"`
+	Risk        skills.Risk     `yaml:"risk" cfg:"enum=normal|low"`
 	Parameters  json.RawMessage `yaml:"parameters"`
 	Approval    skills.Approval `yaml:"approval" cfg:"enum=never|policy|always"`
 	Idempotent  bool            `yaml:"idempotent"`

@@ -42,9 +42,23 @@ func (e *exam) reviewMode() {
 	default:
 		e.ok("review", "sentinel.mode is enforce: what the review rejects does not run")
 	}
+	e.reviewProfile()
 	if s.Canaries.Every == 0 && s.Mode != config.Off {
 		e.warn("canaries", "sentinel.canaries.every is 0s: a model that goes bad is not noticed, and none may settle the judge's doubts",
 			"set it, such as 6h; each round is six questions to each model, and once a day 44 more")
+	}
+}
+
+// reviewProfile says which calls the profile leaves to the rules.
+func (e *exam) reviewProfile() {
+	s, n := e.cfg.Sentinel, e.cfg.CountLowRisk()
+	switch {
+	case s.Idle():
+	case s.Profile == config.Strict:
+		e.ok("profile", "sentinel.profile is strict: it leaves no call to the rules alone")
+	case n > 0:
+		e.ok("profile", "sentinel.profile is %s: the rules alone decide plain calls of the skills marked risk: low, %d of %d",
+			s.Profile, n, len(e.cfg.Skills))
 	}
 }
 
