@@ -102,6 +102,7 @@ var rooms = map[string]room{
 	"sentinel/approval":   {judged, gate},
 	"sentinel/review":     {append([]string{"agents/llm", "sentinel/flow"}, judged...), gate},
 	"sentinel/flow":       {judged, "it compares what a call sends with what came back, and judges nothing; several gates ask it"},
+	"sentinel/habit":      {[]string{"sentinel", "skills"}, "it remembers approvals through an interface; what a habit does is the judge's"},
 	"sentinel/store":      {nil, leaf},
 	"sentinel/store/keys": {nil, leaf},
 	"sentinel/journal":    {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},

@@ -174,7 +174,12 @@ type Judge struct {
 	// AskBelow is the score below which a person is asked; where it is not
 	// above Threshold the judge never asks.
 	AskBelow Hundredths `yaml:"ask_below"`
+	// Habits is on or off: what a user had approved on three days is in doubt no more.
+	Habits string `yaml:"habits" cfg:"enum=on|off"`
 }
+
+// KeepsHabits reports whether what people approve is remembered.
+func (j Judge) KeepsHabits() bool { return j.Habits == "on" }
 
 // Agents are the times of agents. None of them counts waits for a person.
 type Agents struct {

@@ -65,6 +65,8 @@ var descriptions = map[string]string{
 
 	"Judge.threshold": "Calls that score below are denied (default 0.30).",
 	"Judge.ask_below": "Calls that score below are asked about (default 0.50).",
+	"Judge.habits": "on: a call to the same recipients by the same skill, with no greater amount, that a person approved for its user on " +
+		"three days of the last 90 is in doubt no more. It makes up for doubts alone, and for none in a tainted call (default off).",
 
 	"Limits.agent":        "One agent over its life.",
 	"Limits.turn":         "One turn of the conversation, all its agents together.",

@@ -62,7 +62,7 @@ func TestLoadValues(t *testing.T) {
 	require.Equal(t, []string{filepath.Join(dir, "workspace")}, c.Guard.Roots)
 	require.Equal(t, []string{"**/*.pem", "**/id_*", filepath.ToSlash(dir) + "/drafts/*.txt", "/etc/passwd"}, c.Guard.ForbidPaths)
 	require.Equal(t, []string{"wiki.internal", "10.0.0.7"}, c.Guard.AllowHosts)
-	require.Equal(t, config.Judge{Threshold: 30, AskBelow: 50}, c.Judge)
+	require.Equal(t, config.Judge{Threshold: 30, AskBelow: 50, Habits: "off"}, c.Judge)
 	require.Equal(t, config.Model{Name: "strong", Model: "strong", BaseURL: "http://127.0.0.1:11434/v1", Timeout: time.Minute,
 		Tools: true, JSONSchema: true, MaxResponse: 8 << 20, Concurrency: 64, RequestsPerMinute: 90}, c.Models["strong"])
 	require.Equal(t, config.Sentinel{Mode: config.Off, Timeout: 45 * time.Second,

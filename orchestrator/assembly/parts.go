@@ -18,6 +18,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/habit"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/pause"
@@ -50,6 +51,7 @@ type Parts struct {
 	models      map[string]*models.Model
 	queues      map[string]*skillqueue.Queue
 	recorder    *recorder.Recorder
+	habits      *habit.Habits // nil where judge.habits is off
 	unfinished  *unfinished.Calls
 	maintenance *maintenance.Maintenance
 	leaks       *leak.Watch

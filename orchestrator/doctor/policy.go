@@ -18,6 +18,9 @@ func (e *exam) examinePolicy(context.Context) {
 		e.ok("permissions", "permissions_default is %s: a call that no rule matches is refused", e.cfg.PermissionsDefault)
 	}
 	e.reviewMode()
+	if e.cfg.Judge.KeepsHabits() {
+		e.ok("habits", "judge.habits is on: what a person approved for a user on three days is in doubt no more")
+	}
 	e.reportSurprises()
 	e.checkFallback("sentinel.unavailable", e.cfg.Sentinel.Unavailable, false,
 		"while no model can be reached, every call goes ahead unjudged, marked as degraded: the review fails open")

@@ -34,6 +34,7 @@ var weights = map[string]weight{
 	SignalUnasked:       doubtful,
 	SignalUnreadable:    doubtfulUntainted,
 	SignalIntentMention: offsetting,
+	SignalHabit:         offsetting,
 }
 
 // Outcomes returns what evidence comes to under two thresholds in hundredths: as a verdict,
