@@ -150,7 +150,7 @@ var rooms = map[string]room{
 	"cmd/vedette/demo": {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "sentinel", "sentinel/approval",
 		"sentinel/ledger", "sentinel/store/keys"}, "wiring only"},
 	"limits/fallback": {[]string{"limits"}, "it counts while the store is unreachable and knows no server's kind"},
-	"sentinel/recorder": {[]string{"sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/store"},
+	"sentinel/recorder": {[]string{"sentinel", "sentinel/habit", "sentinel/journal", "sentinel/ledger", "sentinel/store"},
 		"a record's parts are written in one transaction; it decides nothing"},
 	"sentinel/unfinished": {[]string{"sentinel", "sentinel/ledger", "sentinel/store", "skills"},
 		"it ends calls through the checkpoint and runs none; what programs wrote it knows by id"},

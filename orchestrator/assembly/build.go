@@ -12,9 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/sentinel/habit"
 	"github.com/vedette-dev/vedette/sentinel/journal"
-	"github.com/vedette-dev/vedette/sentinel/judge"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 	"github.com/vedette-dev/vedette/sentinel/recorder"
@@ -92,25 +90,9 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 		Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Retention: cfg.Journal.Retention, Now: o.Now, Observe: o.ObserveRecord,
 	})
 	if cfg.Judge.KeepsHabits() {
-		p.habits = habit.New(habit.Options{Store: p.recorder, Key: p.Keys.Digest(), Now: o.Now, Log: o.Log})
+		p.habits = p.recorder.NewHabits(p.Keys.Digest(), o.Log)
 	}
 	return nil
-}
-
-// judgeHabits returns what tells the judge of habits; nil where none are kept.
-func (p *Parts) judgeHabits() judge.Habits {
-	if p.habits == nil {
-		return nil
-	}
-	return p.habits
-}
-
-// habitKeeper returns what remembers approvals; nil where none are kept.
-func (p *Parts) habitKeeper() sentinel.HabitKeeper {
-	if p.habits == nil {
-		return nil
-	}
-	return p.habits
 }
 
 // openPauses brings up the kill switch: of all processes where they share a
@@ -155,7 +137,7 @@ func (p *Parts) buildCheckpoint(ctx context.Context, o Options) error {
 		Registry: p.Registry, Gates: gs, Env: newEnvironment(cfg, false), Limiter: p.newLimiter(o), LimitsAway: away,
 		Approver: o.Approver, AskTimeout: cfg.Approvals.Timeout, Readmit: o.Readmit,
 		Pending: sentinel.PendingLimits(cfg.Approvals.Pending),
-		Pauser:  p.Pauses, Recorder: p.recorder, History: p.recorder, Marks: p.recorder, Habits: p.habitKeeper(), Follows: newLayers(cfg),
+		Pauser:  p.Pauses, Recorder: p.recorder, History: p.recorder, Marks: p.recorder, Habits: p.habits, Follows: newLayers(cfg),
 		Issuer: sign, Executors: execs, Queues: p.buildQueues(execs, natives),
 		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(),
 		Observe: p.watchLeaks(o.Observe), Now: o.Now, Log: o.Log,
@@ -185,7 +167,7 @@ func (p *Parts) buildSkills(o Options, verify skills.Redeemer) (map[string]skill
 // buildGates builds the gates, and keeps the review.
 func (p *Parts) buildGates(o Options) ([]sentinel.Gate, error) {
 	gs, err := newGates(p.Config, p.Registry, p.Roster, gateOptions{
-		habits:   p.judgeHabits(),
+		habits:   p.habits,
 		noReview: o.NoReview, cacheTTL: p.Config.Sentinel.CacheTTL, now: o.Now, log: o.Log, env: newEnvironment(p.Config, false),
 		purse: p.counts.purse, observer: o.ObserveReview, noUndo: listNoUndo(p.Config, o.canSnapshot, o.Log),
 	})

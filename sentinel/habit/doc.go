@@ -9,7 +9,9 @@
 // user, of the very same skill (a changed skill is another one), to exactly the same
 // recipients and other names, byte for byte. No number may be greater than the greatest that
 // was approved. An approval of a tainted call never counts. Calls without a recipient, with
-// arguments that no schema names, with a command line, and those of agents have no habits.
+// arguments that no schema names, with a command line, and those of agents have no habits. What
+// a schema marks x-content, prose and dates may differ; in a skill without marks every text may
+// be a name, so none may.
 //
 // What a habit does is the judge's: it makes up for doubts, and for nothing else.
 //

@@ -19,9 +19,11 @@ package recorder
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/habit"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -151,6 +153,12 @@ const (
 	kindHabit = "habit"
 	keepMarks = 100
 )
+
+// NewHabits returns what remembers approvals in this recorder's journal. The key must be the
+// same after a restart.
+func (r *Recorder) NewHabits(key [32]byte, log *slog.Logger) *habit.Habits {
+	return habit.New(habit.Options{Store: r, Key: key, Now: r.o.Now, Log: log})
+}
 
 // Approvals implements habit.Store.
 func (r *Recorder) Approvals(ctx context.Context, user, ref string, limit int) ([][]byte, error) {
