@@ -309,6 +309,20 @@ var openers = []mutant{
 // lifters are broken lines of invariant 4: no gate raises what another lowered, and
 // configuration takes nothing from the guard.
 var lifters = []mutant{
+	{"a habit makes up for doubts in a tainted call", "sentinel/judge/habit.go", "s.doubts == 0 || c.Tainted() {", "s.doubts == 0 {",
+		"sentinel/judge", []string{"TestHabitsOffsetDoubtsAlone"}, false},
+	{"a habit makes up for hard signals", "sentinel/judge/habit.go", "if e.Doubt {", "if e.Amount < 0 {",
+		"sentinel/judge", []string{"TestHabitsOffsetDoubtsAlone"}, false},
+	{"a habit makes a verdict better", "sentinel/judge/weight.go", "SignalHabit:         offsetting,", "SignalHabit:         hard,",
+		"sentinel/judge", []string{"TestHabitsOffsetDoubtsAlone"}, false},
+	{"a trial payment is a habit for any amount", "sentinel/habit/habit.go", "n < least || n > most", "n < least",
+		"orchestrator/assembly", []string{"TestATrialPaymentBuildsNoHabitForMore"}, true},
+	{"three approvals on one day are a habit", "sentinel/habit/habit.go", "return len(days) >= Days &&", "return len(counted) >= Days &&",
+		"orchestrator/assembly", []string{"TestHabits"}, false},
+	{"a tainted approval builds a habit", "sentinel/habit/key.go", "c.Tainted() || c.Grant().MissionTainted() ||", "",
+		"sentinel/habit", []string{"TestCallsWithoutHabits"}, false},
+	{"a review in shadow builds habits", "sentinel/habit.go", "review.State == Shadow || ", "review.State == Failed || ",
+		"orchestrator/assembly", []string{"TestOnlyApprovalsBuildHabits"}, false},
 	{"a profile leaves out what a rule asks about", "sentinel/review/profile.go", "return judged && !f.Held && f.Outcome",
 		"return judged && f.Outcome", "sentinel/review", []string{"TestAProfileLiftsNothing"}, false},
 	{"a profile leaves out doubts", "sentinel/review/profile.go", "return e.Doubt || e.Amount < 0", "return e.Amount < 0",
