@@ -177,7 +177,12 @@ type Judge struct {
 	// OwnDomains are the mail domains of the user's own house, in small letters. One vouches
 	// for an address whose owner the user named.
 	OwnDomains []string `yaml:"own_domains"`
+	// Habits is on or off: what a user had approved on three days is in doubt no more.
+	Habits string `yaml:"habits" cfg:"enum=on|off"`
 }
+
+// KeepsHabits reports whether what people approve is remembered.
+func (j Judge) KeepsHabits() bool { return j.Habits == "on" }
 
 // Agents are the times of agents. None of them counts waits for a person.
 type Agents struct {

@@ -67,6 +67,8 @@ var descriptions = map[string]string{
 	"Judge.ask_below": "Calls that score below are asked about (default 0.50).",
 	"Judge.own_domains": "Mail domains of the house: each vouches for an address whose owner the user named, and for no list, guest or " +
 		"address with a plus.",
+	"Judge.habits": "on: a call to the same recipients by the same skill, with no greater amount, that a person approved for its user on " +
+		"three days of the last 90 is in doubt no more. It makes up for doubts alone, and for none in a tainted call (default off).",
 
 	"Limits.agent":        "One agent over its life.",
 	"Limits.turn":         "One turn of the conversation, all its agents together.",
@@ -161,6 +163,8 @@ var descriptions = map[string]string{
 	"Sentinel.timeout":    "Bounds one review, all its models together (default 30s).",
 	"Sentinel.budget":     "What the review itself may spend on models. What is beyond can't be judged: see unjudgeable.",
 	"Sentinel.canaries":   "Questions with known answers, to notice a model that has gone bad.",
+	"Sentinel.profile": "Which calls need no model. strict: none; balanced: inward reads of skills marked risk: low that name no " +
+		"wildcard, other user or export; thrifty: such creations too. Tainted calls, doubts and agent.* are always judged (default strict).",
 	"Sentinel.doubts": "What becomes of the judge's doubts, signals that words can't settle. review: a model settles them, once it " +
 		"has passed its canaries for doubts, and they count where no model judged; count: they always count (default review).",
 	"Sentinel.unavailable": "What happens while no model can be reached.",
@@ -271,6 +275,8 @@ var descriptions = map[string]string{
 	"skillEntry.output":      "Whether what it returns may be believed (default untrusted).",
 	"skillEntry.stranger_fields": "Fields of a trusted JSON result that their subject writes, such as a display name: those are a " +
 		"stranger's.",
+	"skillEntry.risk": "low: the operator finds that plain calls need no model, which sentinel.profile makes use of; for skills that " +
+		"read or create (default normal).",
 	"skillEntry.sensitive": "What it returns is private: a call that carries it out of the process is held against the " +
 		"request (default false).",
 	"skillEntry.parameters":   "JSON Schema 2020-12 of the arguments; unknown arguments are refused unless it says otherwise.",

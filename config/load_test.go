@@ -62,7 +62,7 @@ func TestLoadValues(t *testing.T) {
 	require.Equal(t, []string{filepath.Join(dir, "workspace")}, c.Guard.Roots)
 	require.Equal(t, []string{"**/*.pem", "**/id_*", filepath.ToSlash(dir) + "/drafts/*.txt", "/etc/passwd"}, c.Guard.ForbidPaths)
 	require.Equal(t, []string{"wiki.internal", "10.0.0.7"}, c.Guard.AllowHosts)
-	require.Equal(t, config.Judge{Threshold: 30, AskBelow: 50}, c.Judge)
+	require.Equal(t, config.Judge{Threshold: 30, AskBelow: 50, Habits: "off"}, c.Judge)
 	require.Equal(t, config.Model{Name: "strong", Model: "strong", BaseURL: "http://127.0.0.1:11434/v1", Timeout: time.Minute,
 		Tools: true, JSONSchema: true, MaxResponse: 8 << 20, Concurrency: 64, RequestsPerMinute: 90}, c.Models["strong"])
 	require.Equal(t, config.Sentinel{Mode: config.Off, Timeout: 45 * time.Second,
@@ -70,7 +70,8 @@ func TestLoadValues(t *testing.T) {
 			Effect: map[string]config.Mode{"read": config.Off},
 			Skill:  map[string]config.Mode{"email.send": config.Enforce, "agent.dispatch": config.Shadow},
 		},
-		Answer: config.AnswerGraded, RejectBelow: 60, Arguments: config.ArgumentsKeys, Reasoning: true, Trace: 5, Concurrency: 12, Doubts: "review",
+		Answer: config.AnswerGraded, RejectBelow: 60, Arguments: config.ArgumentsKeys, Reasoning: true, Trace: 5, Concurrency: 12,
+		Doubts: "review", Profile: config.Strict,
 		Escalate:  config.Escalate{To: []string{"strong"}, Rejected: []string{"read", "create"}, Approved: []string{"irreversible"}},
 		CacheSize: 77, Budget: config.ReviewBudget{Conversation: config.ReviewShare{Calls: 90}, User: config.ReviewShare{Tokens: 100000}},
 		Breaker: config.Breaker{Failures: 4, Window: 90 * time.Second, OpenFor: time.Minute},

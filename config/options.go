@@ -65,7 +65,7 @@ func defaultConfig() *Config {
 	return &Config{
 		Version:            1,
 		PermissionsDefault: Allow,
-		Judge:              Judge{Threshold: 30, AskBelow: 50},
+		Judge:              Judge{Threshold: 30, AskBelow: 50, Habits: "off"},
 		Sentinel:           sentinelDefaults(),
 		Limits:             limitDefaults(),
 		Agents:             Agents{Timeout: time.Minute, HelpTimeout: 5 * time.Minute, WaveTimeout: 2 * time.Minute},

@@ -22,6 +22,9 @@ const (
 	ArgumentsKeys   = "keys"
 )
 
+// Strict is the profile that leaves no call out of the review.
+const Strict = "strict"
+
 // Sentinel shapes the model review.
 type Sentinel struct {
 	// Mode is enforce, shadow or off.
@@ -62,6 +65,8 @@ type Sentinel struct {
 	Canaries Canaries `yaml:"canaries"`
 	// Doubts is review, or count: each doubt of the judge counts, whatever a model says.
 	Doubts string `yaml:"doubts" cfg:"enum=review|count"`
+	// Profile is strict, balanced or thrifty: which calls need no model.
+	Profile string `yaml:"profile" cfg:"enum=strict|balanced|thrifty"`
 	// Unavailable is what happens while no model can be reached.
 	Unavailable Fallback `yaml:"unavailable"`
 	// Unjudgeable is what happens where a model is reachable and the call has no
@@ -141,7 +146,7 @@ func sentinelDefaults() Sentinel {
 		Breaker:     Breaker{Failures: 5, Window: time.Minute, OpenFor: 30 * time.Second},
 		Concurrency: 1024, Retries: 1, CacheTTL: 5 * time.Minute, CacheSize: 10_000, Timeout: 30 * time.Second,
 		Escalate: Escalate{Rejected: []string{"read", "create"}, Approved: []string{"irreversible", "costs_money"}},
-		Canaries: Canaries{Every: 6 * time.Hour}, Doubts: "review",
+		Canaries: Canaries{Every: 6 * time.Hour}, Doubts: "review", Profile: Strict,
 		Unavailable: Fallback{Read: Allow, Create: Allow, Modify: Ask,
 			Irreversible: Ask, CostsMoney: Ask, Outward: Ask},
 		Unjudgeable: Fallback{Read: Ask, Create: Ask, Modify: Ask,

@@ -38,6 +38,7 @@ type skillEntry struct {
 	// StrangerFields are checked by skills.Compile.
 	StrangerFields []string        `yaml:"stranger_fields"`
 	Sensitive      bool            `yaml:"sensitive"`
+	Risk           skills.Risk     `yaml:"risk" cfg:"enum=normal|low"`
 	Parameters     json.RawMessage `yaml:"parameters"`
 	Approval       skills.Approval `yaml:"approval" cfg:"enum=never|policy|always"`
 	Idempotent     bool            `yaml:"idempotent"`

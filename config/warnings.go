@@ -53,7 +53,7 @@ func (s Sentinel) Idle() bool {
 func (c *Config) Warnings() []Warning {
 	var out []Warning
 	for _, look := range []func() (Warning, bool){
-		c.idleModes, c.idleKeys, c.shortReview, c.noCache, c.openUnjudged, c.oneAddress, c.idleAskBelow,
+		c.idleModes, c.idleKeys, c.shortReview, c.noCache, c.openUnjudged, c.oneAddress, c.idleAskBelow, c.idleProfile,
 	} {
 		if w, found := look(); found {
 			out = append(out, w)
@@ -88,6 +88,27 @@ func (c *Config) idleModes() (Warning, bool) {
 	return c.foundWarning("review_idle", "sentinel.modes.effect",
 		"sentinel.modes turns the review off for every effect: the rules decide alone",
 		"leave out the effects that shall be judged, or say so with sentinel.mode")
+}
+
+// idleProfile finds a profile that leaves no call out.
+func (c *Config) idleProfile() (Warning, bool) {
+	if c.Sentinel.Profile == Strict || c.Sentinel.Idle() || c.CountLowRisk() > 0 {
+		return Warning{}, false
+	}
+	return c.foundWarning("profile_unused", "sentinel.profile",
+		"sentinel.profile is "+c.Sentinel.Profile+", and no skill is marked risk: low, so every call is still judged",
+		"mark the skills whose plain calls need no model, or leave out sentinel.profile")
+}
+
+// CountLowRisk returns how many skills are marked risk: low.
+func (c *Config) CountLowRisk() int {
+	n := 0
+	for _, s := range c.Skills {
+		if s.Skill.Risk() == skills.LowRisk {
+			n++
+		}
+	}
+	return n
 }
 
 // idleKeys finds what shapes a review that judges nothing.

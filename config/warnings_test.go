@@ -27,6 +27,9 @@ func TestWarnings(t *testing.T) {
 		"but for one skill": {"sentinel: {modes: {" + everyEffect + ", skill: {agent.dispatch: shadow}}}", nil},
 		"but for an effect": {"sentinel: {modes: {effect: {read: 'off', create: 'off', modify: 'off', irreversible: 'off'}}}", nil},
 		"off":               {"sentinel: {mode: 'off'}", nil},
+		"strict":            {"sentinel: {profile: strict}", nil},
+		"a profile without skills": {"sentinel: {profile: balanced}",
+			[]string{"profile_unused v.yaml:4:21: sentinel.profile is balanced, and no skill is marked risk: low, so every call is still judged"}},
 		"off, skill too": {"sentinel: {mode: 'off', budget: {day: {calls: 5}}, modes: {skill: {agent.dispatch: 'off'}}}",
 			[]string{"review_unused v.yaml:4:25: the review is off, so this under sentinel does nothing: budget"}},
 		"off and shaped": {"sentinel: {mode: 'off', escalate: {to: other, rejected: [read]}, budget: {day: {calls: 5}}, timeout: 100ms, " +

@@ -49,7 +49,9 @@ type Options struct {
 	History History
 	// Marks finds what tainted calls wrote, so that it reads back untrusted. Without it what
 	// skills read is as trusted as they are.
-	Marks     StoreMarks
+	Marks StoreMarks
+	// Habits remembers what people approve; nil remembers nothing.
+	Habits    HabitKeeper
 	Issuer    Issuer
 	Executors map[string]skills.Executor
 	// Queues are where allowed calls of a skill wait for others of it. A skill

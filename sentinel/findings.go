@@ -12,6 +12,8 @@ type Findings struct {
 	Score    int
 	HasScore bool
 	Signals  []Evidence
+	// Held is set where a gate before the review asks a person.
+	Held bool
 }
 
 // Findings returns what the judge found, for the gate that comes after it. ok
@@ -36,7 +38,9 @@ func (f Findings) clone() Findings {
 // with the doubts of the scope gate. Where no judge has judged there are none.
 func (c Call) withFindings(verdicts []Verdict) Call {
 	var others []Evidence
+	held := false
 	for _, v := range verdicts {
+		held = held || v.Counts() && v.weight() < Allow
 		if v.Gate == GateJudge && v.State == Judged {
 			f := Findings{Outcome: v.Outcome, Code: v.Code, Score: v.Score, HasScore: v.HasScore, Signals: v.Evidence}.clone()
 			c.findings = &f
@@ -46,6 +50,7 @@ func (c Call) withFindings(verdicts []Verdict) Call {
 	}
 	if c.findings != nil {
 		c.findings.Signals = append(c.findings.Signals, others...)
+		c.findings.Held = held
 	}
 	return c
 }

@@ -52,7 +52,7 @@ func TestFindingsAreForTheReview(t *testing.T) {
 	require.Equal(t, c.Digest(), d.Digest)
 	require.Empty(t, before)
 	require.Equal(t, []sentinel.Findings{{
-		Outcome: sentinel.Ask, Code: "judge.ask_below", Score: 37, HasScore: true,
+		Outcome: sentinel.Ask, Code: "judge.ask_below", Score: 37, HasScore: true, Held: true,
 		Signals: []sentinel.Evidence{{Signal: "recipient_nowhere", Amount: -33, Args: []string{"to"}}},
 	}}, heard)
 	v, _ := d.Verdict(sentinel.GateJudge)

@@ -384,7 +384,7 @@ func (i *invocation) writeDecision(ctx context.Context) error {
 		if i.restartable && !i.mayRunAgain {
 			r.Once, r.OnceFor = i.call.Proposed().ID(), onceFor
 		}
-		r.Marks = listNewMarks(ctx, p, i.call)
+		r.Marks, r.Habits = listNewMarks(ctx, p, i.call), listNewHabits(ctx, p, i.call, *d)
 		w, err := p.o.Issuer.Issue(i.call.Digest())
 		if err != nil {
 			return errors.Join(ErrNotRecorded, err)

@@ -45,6 +45,8 @@ type Record struct {
 	Values       []Value
 	// Marks are kept until the user's values are purged, in whatever conversation.
 	Marks []StoreMark
+	// Habits are kept until they expire, or the user's values are purged.
+	Habits []HabitRow
 	// Spend is the id of the warrant that this record uses up; the commit
 	// must fail where it was used before.
 	Spend        string

@@ -45,6 +45,10 @@ func TestAgree(t *testing.T) {
 				"stranger_fields: is [name], and the program says []; write what the program says"},
 		"sensitive": {func(s *skills.Spec) { s.Sensitive = true },
 			"sensitive: is true, and the program says false; write what the program says"},
+		"risk": {func(s *skills.Spec) { s.Effect, s.Risk = skills.Create, skills.LowRisk },
+			"effect: is create, and the program says costs_money; write what the program says\n" +
+				"risk: is low, and the program says ; write what the program says"},
+		"a risk written out": {func(s *skills.Spec) { s.Risk = skills.NormalRisk }, ""},
 		"approval": {func(s *skills.Spec) { s.Approval = skills.ApproveNever },
 			"approval: is never, and the program says always; write what the program says"},
 		"repeat": {func(s *skills.Spec) { s.Idempotent = true },

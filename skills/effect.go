@@ -44,6 +44,16 @@ const (
 	Trusted   Trust = "trusted"
 )
 
+// Risk says how much harm a call of a skill can do, in its operator's judgement.
+type Risk string
+
+// The risks. LowRisk is for skills that read or create: profiles of the review may leave
+// their plainest calls to the rules.
+const (
+	NormalRisk Risk = "normal"
+	LowRisk    Risk = "low"
+)
+
 // Approval says when a person is asked before a call of the skill runs.
 type Approval string
 

@@ -51,13 +51,26 @@ func paths(err error) []string {
 // Every mistake in a Spec is reported, each at its path.
 func TestCompileReportsEveryMistake(t *testing.T) {
 	_, err := skills.Compile(skills.Spec{
-		Name: "Email", Effect: "delete", Reaches: "all", Output: "yes", Approval: "sometimes", Timeout: -1,
+		Name: "Email", Effect: "delete", Reaches: "all", Output: "yes", Approval: "sometimes", Risk: "none", Timeout: -1,
 		Parameters: json.RawMessage(`{"type":"object","properties":{"to":{"typo":1,"x-taget":true}}}`),
 	})
 	require.ElementsMatch(t, []string{
-		"name", "effect", "reaches", "output", "approval", "timeout",
+		"name", "effect", "reaches", "output", "approval", "risk", "timeout",
 		"parameters.properties.to.typo", "parameters.properties.to.x-taget",
 	}, paths(err))
+}
+
+// Only what reads or creates may be marked risk: low.
+func TestLowRiskIsForReadsAndCreations(t *testing.T) {
+	for _, e := range skills.Effects() {
+		s, err := skills.Compile(skills.Spec{Name: "a.b", Effect: e, Risk: skills.LowRisk})
+		if e == skills.Read || e == skills.Create {
+			require.NoError(t, err)
+			require.Equal(t, skills.LowRisk, s.Risk())
+			continue
+		}
+		require.Equal(t, []string{"risk"}, paths(err), e)
+	}
 }
 
 // A misspelt schema keyword would assert nothing, so it is an error that names

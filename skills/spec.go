@@ -42,6 +42,9 @@ type Spec struct {
 	// Sensitive says that what the skill returns is private: the judge looks for it in every
 	// later call that leaves the process, and a rule can name it.
 	Sensitive bool `json:"sensitive,omitempty"`
+	// Risk is low where an operator finds that the plainest calls of the skill need no model;
+	// only a skill that reads or creates may say so. Empty means normal.
+	Risk Risk `json:"risk,omitempty"`
 	// Parameters is a JSON Schema (2020-12) of an object. Empty means that
 	// the skill takes no arguments. Arguments it does not name are refused
 	// unless it says otherwise.
@@ -113,6 +116,9 @@ func withDefaults(s Spec) Spec {
 	if s.Approval == "" {
 		s.Approval = ApprovePolicy
 	}
+	if s.Risk == NormalRisk {
+		s.Risk = "" // the same in the digest
+	}
 	if s.Timeout == 0 {
 		s.Timeout = DefaultTimeout
 	}
@@ -133,6 +139,7 @@ func checkFields(s Spec) error {
 		oneOf("reaches", s.Reaches, Self, Others),
 		oneOf("output", s.Output, Untrusted, Trusted),
 		checkStrangerFields(s),
+		s.checkRisk(),
 		oneOf("approval", s.Approval, ApproveNever, ApprovePolicy, ApproveAlways))
 	if s.Timeout < 0 || s.Timeout > MaxTimeout {
 		errs = append(errs, &PathError{"timeout", fmt.Sprintf("must be more than 0 and at most %s", MaxTimeout)})
@@ -153,6 +160,20 @@ func checkStrangerFields(s Spec) error {
 		return &PathError{"stranger_fields", "has an empty name"}
 	}
 	return nil
+}
+
+// checkRisk refuses what is no risk, and a low one for what can't be taken back.
+func (s Spec) checkRisk() error {
+	switch s.Risk {
+	case "":
+		return nil
+	case LowRisk:
+		if s.Effect == Read || s.Effect == Create {
+			return nil
+		}
+		return &PathError{"risk", fmt.Sprintf("low is for skills that read or create, and this one's effect is %s; leave it out", s.Effect)}
+	}
+	return oneOf("risk", s.Risk, NormalRisk, LowRisk)
 }
 
 // checkName holds names to lower-case words joined by dots. So a scope such as "email.*" means
@@ -232,6 +253,9 @@ func (s *Skill) Parameters() json.RawMessage { return s.schema.raw }
 
 // Sensitive reports whether what the skill returns is private.
 func (s *Skill) Sensitive() bool { return s.spec.Sensitive }
+
+// Risk returns the operator's judgement of the skill; empty means normal.
+func (s *Skill) Risk() Risk { return s.spec.Risk }
 
 // Repeatable reports whether an interrupted call of the skill may run again under
 // the same call id: the skill says that it is idempotent, or it only reads. All

@@ -89,6 +89,9 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	p.recorder = recorder.New(recorder.Options{
 		Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Retention: cfg.Journal.Retention, Now: o.Now, Observe: o.ObserveRecord,
 	})
+	if cfg.Judge.KeepsHabits() {
+		p.habits = p.recorder.NewHabits(p.Keys.Digest(), o.Log)
+	}
 	return nil
 }
 
@@ -134,7 +137,7 @@ func (p *Parts) buildCheckpoint(ctx context.Context, o Options) error {
 		Registry: p.Registry, Gates: gs, Env: newEnvironment(cfg, false), Limiter: p.newLimiter(o), LimitsAway: away,
 		Approver: o.Approver, AskTimeout: cfg.Approvals.Timeout, Readmit: o.Readmit,
 		Pending: sentinel.PendingLimits(cfg.Approvals.Pending),
-		Pauser:  p.Pauses, Recorder: p.recorder, History: p.recorder, Marks: p.recorder, Follows: newLayers(cfg),
+		Pauser:  p.Pauses, Recorder: p.recorder, History: p.recorder, Marks: p.recorder, Habits: p.habits, Follows: newLayers(cfg),
 		Issuer: sign, Executors: execs, Queues: p.buildQueues(execs, natives),
 		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(),
 		Observe: p.watchLeaks(o.Observe), Now: o.Now, Log: o.Log,
@@ -164,6 +167,7 @@ func (p *Parts) buildSkills(o Options, verify skills.Redeemer) (map[string]skill
 // buildGates builds the gates, and keeps the review.
 func (p *Parts) buildGates(o Options) ([]sentinel.Gate, error) {
 	gs, err := newGates(p.Config, p.Registry, p.Roster, gateOptions{
+		habits:   p.habits,
 		noReview: o.NoReview, cacheTTL: p.Config.Sentinel.CacheTTL, now: o.Now, log: o.Log, env: newEnvironment(p.Config, false),
 		purse: p.counts.purse, observer: o.ObserveReview, noUndo: listNoUndo(p.Config, o.canSnapshot, o.Log),
 	})

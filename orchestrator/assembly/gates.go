@@ -29,6 +29,7 @@ type gateOptions struct {
 	env      touch.Env
 	purse    review.Purse    // nil where nothing is counted
 	observer review.Observer // nil observes nothing
+	habits   judge.Habits    // nil where none are kept
 	flows    int             // how many skills are marked sensitive
 	noUndo   []string        // skills whose command lines write where no snapshot can be had
 	// elsewhere are skills of which nothing but the name is known. partial says that there
@@ -41,7 +42,7 @@ type gateOptions struct {
 // reports every mistake.
 func newGates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateOptions) ([]sentinel.Gate, error) {
 	j, err4 := judge.New(judge.Options{Threshold: thresholdOrOff(cfg.Judge.Threshold), AskBelow: thresholdOrOff(cfg.Judge.AskBelow),
-		Roots: cfg.Guard.Roots, Env: o.env, OwnDomains: cfg.Judge.OwnDomains})
+		Roots: cfg.Guard.Roots, Env: o.env, OwnDomains: cfg.Judge.OwnDomains, Habits: o.habits})
 	so := scope.Options{Registry: reg, Now: o.now}
 	if j != nil {
 		so.Words = j

@@ -19,6 +19,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/judge"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 	"github.com/vedette-dev/vedette/sentinel/recorder"
@@ -29,6 +30,12 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/leak"
 )
+
+// habits remembers approvals for the checkpoint, and tells the judge of them.
+type habits interface {
+	judge.Habits
+	sentinel.HabitKeeper
+}
 
 // Parts is everything that was built. Close releases it.
 type Parts struct {
@@ -50,6 +57,7 @@ type Parts struct {
 	models      map[string]*models.Model
 	queues      map[string]*skillqueue.Queue
 	recorder    *recorder.Recorder
+	habits      habits // nil where judge.habits is off
 	unfinished  *unfinished.Calls
 	maintenance *maintenance.Maintenance
 	leaks       *leak.Watch

@@ -103,7 +103,7 @@ func parseFallback(path string, f config.Fallback) (sentinel.OutageTable, error)
 // withQuestion puts what shapes the review's question and answer, and which calls
 // it is asked about, into its options.
 func withQuestion(o review.Options, s config.Sentinel) review.Options {
-	o.Mode, o.Modes = review.Mode(s.Mode), newModes(s.Modes)
+	o.Mode, o.Modes, o.Profile = review.Mode(s.Mode), newModes(s.Modes), review.Profile(s.Profile)
 	o.Prompt = s.PromptText
 	o.Graded, o.RejectBelow = s.Answer == config.AnswerGraded, thresholdOrOff(s.RejectBelow)
 	o.Keys, o.Reasoning, o.Trace = s.Arguments == config.ArgumentsKeys, s.Reasoning, s.Trace

@@ -18,6 +18,9 @@ func (e *exam) examinePolicy(context.Context) {
 		e.ok("permissions", "permissions_default is %s: a call that no rule matches is refused", e.cfg.PermissionsDefault)
 	}
 	e.reviewMode()
+	if e.cfg.Judge.KeepsHabits() {
+		e.ok("habits", "judge.habits is on: what a person approved for a user on three days is in doubt no more")
+	}
 	e.reportSurprises()
 	e.checkFallback("sentinel.unavailable", e.cfg.Sentinel.Unavailable, false,
 		"while no model can be reached, every call goes ahead unjudged, marked as degraded: the review fails open")
@@ -42,9 +45,23 @@ func (e *exam) reviewMode() {
 	default:
 		e.ok("review", "sentinel.mode is enforce: what the review rejects does not run")
 	}
+	e.reviewProfile()
 	if s.Canaries.Every == 0 && s.Mode != config.Off {
 		e.warn("canaries", "sentinel.canaries.every is 0s: a model that goes bad is not noticed, and none may settle the judge's doubts",
 			"set it, such as 6h; each round is six questions to each model, and once a day 44 more")
+	}
+}
+
+// reviewProfile says which calls the profile leaves to the rules.
+func (e *exam) reviewProfile() {
+	s, n := e.cfg.Sentinel, e.cfg.CountLowRisk()
+	switch {
+	case s.Idle():
+	case s.Profile == config.Strict:
+		e.ok("profile", "sentinel.profile is strict: it leaves no call to the rules alone")
+	case n > 0:
+		e.ok("profile", "sentinel.profile is %s: the rules alone decide plain calls of the skills marked risk: low, %d of %d",
+			s.Profile, n, len(e.cfg.Skills))
 	}
 }
 

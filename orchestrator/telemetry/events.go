@@ -118,6 +118,10 @@ func (m *Metrics) Request(_ context.Context, e review.RequestEvent) {
 
 // Review implements review.Observer.
 func (m *Metrics) Review(_ context.Context, e review.ReviewEvent) {
+	if e.Profile != "" {
+		m.profileSkips.WithLabelValues(profiles.pick(string(e.Profile)), effects.pick(string(e.Effect))).Inc()
+		return
+	}
 	outcome := outcomes.pick(e.Outcome.String())
 	if e.ByRules {
 		outcome = "skipped"

@@ -25,11 +25,11 @@ type Metrics struct {
 	defs           []Definition
 	all            []prometheus.Collector
 
-	calls, decisions, verdicts, degraded, rewritten             *prometheus.CounterVec
-	approvals, approvalAnswers, runs, leaks                     *prometheus.CounterVec
-	reviews, escalations, cacheHits, breakerChanges             *prometheus.CounterVec
-	modelRequests, modelTokens, modelCost                       *prometheus.CounterVec
-	turns, agents, restarts, storeFailures, limitsAway, dropped *prometheus.CounterVec
+	calls, decisions, verdicts, degraded, rewritten               *prometheus.CounterVec
+	approvals, approvalAnswers, runs, leaks                       *prometheus.CounterVec
+	reviews, escalations, cacheHits, breakerChanges, profileSkips *prometheus.CounterVec
+	modelRequests, modelTokens, modelCost                         *prometheus.CounterVec
+	turns, agents, restarts, storeFailures, limitsAway, dropped   *prometheus.CounterVec
 
 	decisionTime, gateTime, approvalTime, runTime, reviewTime *prometheus.HistogramVec
 	modelTime, modelWait, turnTime, agentTime, recordTime     *prometheus.HistogramVec
@@ -91,6 +91,8 @@ func (m *Metrics) defineReview() {
 		"Verdicts of the model review. failure says why there is no judgement, none where there is one; in "+
 			"shadow mode outcome is what it would be, and skipped where the budget of the day is spent and "+
 			"the rules decide (`sentinel.budget.rules_for`).", "mode", "effect", "outcome", "failure")
+	m.profileSkips = m.newCounter("review_profile_skips_total",
+		"Calls that `sentinel.profile` left to the rules, by its word. They are no verdicts of the model review.", "profile", "effect")
 	m.escalations = m.newCounter("review_second_opinions_total", "Second opinions that were asked for. failure says why there is none.",
 		"failure")
 	m.cacheHits = m.newCounter("review_cache_hits_total",

@@ -61,7 +61,7 @@ var codes = listOf(strings.Fields(`
 	parse.suppressed parse.syntax parse.too_deep parse.too_large parse.too_many_keys
 	permission.approval_always permission.ask permission.denied permission.disabled permission.no_executor
 	permission.no_match permission.no_rules permission.rule_error permission.unknown_skill
-	review.degraded review.disagreement review.rejected review.shadow review.unavailable review.unjudgeable review.unsure
+	review.degraded review.disagreement review.profile review.rejected review.shadow review.unavailable review.unjudgeable review.unsure
 	schema.invalid
 	scope.after_taint scope.empty scope.expired scope.extend_after_taint scope.invalid_skills scope.named_skills scope.not_granted
 	scope.unknown_skill scope.wider_than_parent`), []string{"approval.nobody"}, listBrokenCodes())
@@ -86,6 +86,7 @@ var (
 		llm.KindConnect, llm.KindTimeout, llm.KindCanceled, llm.KindRateLimited, llm.KindServer, llm.KindAuth, llm.KindRequest,
 		llm.KindNotJSON, llm.KindBadResponse, llm.KindTooLarge, llm.KindBudget,
 	})
+	profiles = listOf([]review.Profile{review.Strict, review.Balanced, review.Thrifty})
 	modes    = listOf([]review.Mode{review.Enforce, review.ShadowMode})
 	outcomes = listOf(strings.Fields("deny defer ask allow"))
 	// origins say where a review's judgement came from, if not from a model.

@@ -136,7 +136,8 @@
 //	             can't be undone or costs money
 //
 // All other signals are hard: the outcome is theirs. intent_mention raises the recorded
-// score and makes up for doubts alone. The verdict's Doubt is what all signals together
+// score and makes up for doubts alone. So does habit (Options.Habits), which is what the doubts
+// took where the user had such calls approved on three days; a tainted call has none. The verdict's Doubt is what all signals together
 // come to, where that is less than the outcome. A doubt asks; far below the threshold (0.15
 // under it) it denies. What becomes of a doubt, sentinel.Doubt says: a model that judges the
 // call with it settles it, and it counts wherever there was no such judgement.

@@ -57,6 +57,8 @@ type Options struct {
 	// SeedOnly keeps to the first four signals, which know nothing of
 	// requests beyond a skill's name, and nothing of history.
 	SeedOnly bool
+	// Habits tells what a user has had approved often; nil knows of none.
+	Habits Habits
 }
 
 // Gate scores calls and is safe for concurrent use. What it remembers (what
@@ -67,6 +69,7 @@ type Gate struct {
 	seedSignals         []seedSignal
 	viewSignals         []viewSignal
 	ownDomains          map[string]bool
+	habits              Habits
 
 	profiles cache[*skills.Skill, *profile]
 	texts    cache[string, *text]
@@ -82,7 +85,7 @@ func New(o Options) (*Gate, error) {
 		return nil, &skills.PathError{Path: "judge.ask_below", Msg: "must be from 0.00 to 1.00"}
 	}
 	g := &Gate{threshold: orDefault(o.Threshold, DefaultThreshold), askBelow: orDefault(o.AskBelow, DefaultAskBelow),
-		seedSignals: seedSignals()}
+		seedSignals: seedSignals(), habits: o.Habits}
 	var err error
 	if g.ownDomains, err = readOwnDomains(o.OwnDomains); err != nil {
 		return nil, err
@@ -109,8 +112,8 @@ func (*Gate) Name() string { return sentinel.GateJudge }
 // Check scores the call. It denies with CodeBelowThreshold, asks with
 // CodeAskBelow, and allows otherwise. The verdict is made of the hard signals, and its
 // Doubt of all. The recorded score is that of all signals. Check never returns an error.
-func (g *Gate) Check(_ context.Context, c sentinel.Call) (sentinel.Verdict, error) {
-	s := addUp(g.collectEvidence(c))
+func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, error) {
+	s := offsetByHabit(ctx, g.habits, c, addUp(g.collectEvidence(c)))
 	v := g.weighScore(s)
 	v.Gate = sentinel.GateJudge
 	v.Score, v.HasScore = clampScore(s.total), true

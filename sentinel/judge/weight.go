@@ -38,6 +38,7 @@ var weights = map[string]weight{
 	"recipient_visited": doubtful,
 	SignalUnreadable:    doubtfulUntainted,
 	SignalIntentMention: offsetting,
+	SignalHabit:         offsetting,
 }
 
 // Outcomes returns what evidence comes to under two thresholds in hundredths: as a verdict,

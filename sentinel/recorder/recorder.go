@@ -19,9 +19,11 @@ package recorder
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/habit"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -45,6 +47,7 @@ type Ledger interface {
 type Journal interface {
 	PutTx(tx *store.Tx, item journal.Item) (int64, error)
 	ByCall(ctx context.Context, callID string) ([]journal.Value, error)
+	Find(ctx context.Context, q journal.Query) ([]journal.Value, error)
 }
 
 // Options say where records go. Ledger and Journal must be those of Store.
@@ -63,7 +66,8 @@ type Options struct {
 }
 
 // Recorder puts a record, its values and its spent warrant into one transaction. It
-// implements sentinel.Recorder, sentinel.History and sentinel.StoreMarks, and is safe for concurrent use.
+// implements sentinel.Recorder, sentinel.History, sentinel.StoreMarks and habit.Store, and is safe for
+// concurrent use.
 type Recorder struct{ o Options }
 
 // New returns a Recorder.
@@ -113,13 +117,8 @@ func (r *Recorder) commitRecord(ctx context.Context, rec sentinel.Record) error 
 				return err
 			}
 		}
-		for _, m := range rec.Marks {
-			_, err := r.o.Journal.PutTx(tx, journal.Item{
-				Call: m.Ref, User: rec.User, Kind: kindMark, Data: m.Data, Expires: r.o.Now().AddDate(keepMarks, 0, 0),
-			})
-			if err != nil {
-				return err
-			}
+		if err := r.putRows(tx, rec); err != nil {
+			return err
 		}
 		_, err := r.o.Ledger.AppendTx(tx, ledger.Entry{
 			ID: rec.ID, Time: rec.At, Kind: rec.Kind, Call: rec.CallID, Decision: rec.DecisionID, Conversation: rec.Conversation,
@@ -129,12 +128,50 @@ func (r *Recorder) commitRecord(ctx context.Context, rec sentinel.Record) error 
 	})
 }
 
-// kindMark is the kind of a mark in the journal, and keepMarks the years that one is kept: a
-// purge of its user ends it.
+// putRows keeps what a record leaves of its user beyond its call: marks and habits.
+func (r *Recorder) putRows(tx *store.Tx, rec sentinel.Record) error {
+	var items []journal.Item
+	for _, m := range rec.Marks {
+		items = append(items, journal.Item{Call: m.Ref, Kind: kindMark, Data: m.Data, Expires: r.o.Now().AddDate(keepMarks, 0, 0)})
+	}
+	for _, h := range rec.Habits {
+		items = append(items, journal.Item{Call: h.Ref, Kind: kindHabit, Data: h.Data, Expires: h.Expires})
+	}
+	for _, item := range items {
+		item.User = rec.User
+		if _, err := r.o.Journal.PutTx(tx, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The kinds of such rows in the journal. keepMarks is how many years a mark is kept: a purge
+// of its user ends it.
 const (
 	kindMark  = "store.mark"
+	kindHabit = "habit"
 	keepMarks = 100
 )
+
+// NewHabits returns what remembers approvals in this recorder's journal. The key must be the
+// same after a restart.
+func (r *Recorder) NewHabits(key [32]byte, log *slog.Logger) *habit.Habits {
+	return habit.New(habit.Options{Store: r, Key: key, Now: r.o.Now, Log: log})
+}
+
+// Approvals implements habit.Store.
+func (r *Recorder) Approvals(ctx context.Context, user, ref string, limit int) ([][]byte, error) {
+	values, err := r.o.Journal.Find(ctx, journal.Query{Call: ref, User: user, Kind: kindHabit, Newest: true, Limit: limit})
+	if err != nil || user == "" {
+		return nil, err
+	}
+	out := make([][]byte, len(values))
+	for i, v := range values {
+		out[i] = v.Data
+	}
+	return out, nil
+}
 
 // StoreMarks implements sentinel.StoreMarks.
 func (r *Recorder) StoreMarks(ctx context.Context, user, ref string) ([][]byte, error) {

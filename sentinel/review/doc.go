@@ -23,7 +23,10 @@
 //
 // Every call is asked about, reads too. Options.Modes has other modes for some
 // effects and skills, a skill's own before its effect's; a call that isn't asked
-// about is skipped, with the key that says so as the reason.
+// about is skipped, with the key that says so as the reason. Options.Profile leaves out
+// inward reads, or creations too, of skills that an operator marked risk: low, with
+// CodeProfile. Never left out are calls of agent.*, tainted ones, those that a rule asks
+// about or that have a doubt or a signal against them, and those whose Modes are named.
 //
 // The answer. One JSON object with exactly the fields that were asked for, parsed
 // strictly: decision and reason; before them a reasoning, with Options.Reasoning,

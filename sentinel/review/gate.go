@@ -93,6 +93,10 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 	case callerGaveUp(ctx) != nil:
 		return sentinel.Verdict{}, canceledError(ctx)
 	}
+	if v, skipped := g.o.Profile.skipVerdict(c, g.o.Modes); skipped {
+		g.noteSkip(ctx, c, v, mode)
+		return v, nil
+	}
 	q := g.newInquiry(c)
 	v, err := g.recallVerdict(ctx, c, q)
 	g.tally.countRequests(q.sent)
@@ -374,6 +378,14 @@ func (g *Gate) logLeftToRules(ctx context.Context, c sentinel.Call, v sentinel.V
 
 // daysBudget begins the names of the budgets of all users together.
 const daysBudget = "day."
+
+// noteSkip counts a call that the profile left out, and tells the observer.
+func (g *Gate) noteSkip(ctx context.Context, c sentinel.Call, v sentinel.Verdict, mode Mode) {
+	g.tally.countSkip()
+	g.o.Observer.Review(ctx, ReviewEvent{
+		Code: v.Code, Mode: mode, Course: Course{Profile: g.o.Profile}, Effect: c.Effect(), Began: time.Now(),
+	})
+}
 
 // newReviewEvent is the event of a verdict.
 func (g *Gate) newReviewEvent(c sentinel.Call, v sentinel.Verdict, q *inquiry) ReviewEvent {

@@ -98,6 +98,8 @@ type Course struct {
 	// ByRules says that the review was skipped: the day's budget is spent, and the rules decide.
 	// Outcome says nothing then.
 	ByRules bool
+	// Profile is set where the profile left the call out. Outcome says nothing then.
+	Profile Profile
 	// CanaryFailed says that a model of the review is wrong about calls whose verdict
 	// is known: the one that judged, or the one of the second opinion.
 	CanaryFailed bool

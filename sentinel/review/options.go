@@ -111,6 +111,8 @@ type Options struct {
 	Observer Observer
 	// Doubts says what becomes of the judge's doubts. Empty is DoubtsReview.
 	Doubts DoubtsMode
+	// Profile says which calls need no model. Empty is Strict.
+	Profile Profile
 	// Unproved lets a model spend doubts that was never asked the canaries for them: for
 	// measuring, where no canaries are asked.
 	Unproved bool
@@ -150,7 +152,7 @@ func (o Options) checkAndComplete() (Options, error) {
 		o.Unavailable.Check("sentinel.unavailable"), o.Unjudgeable.Check("sentinel.unjudgeable"),
 		o.checkChain(), o.Breaker.checkBreaker(), checkNotNegative("sentinel.timeout", o.Timeout),
 		checkNotNegative("sentinel.cache_ttl", o.CacheTTL),
-		o.Modes.checkModes(), o.checkQuestion(), o.Doubts.checkDoubts(),
+		o.Modes.checkModes(), o.checkQuestion(), o.Doubts.checkDoubts(), o.Profile.checkProfile(),
 		o.Escalate.checkEscalate(o.Models), o.checkPace(), o.checkRulesFor(),
 	}
 	switch o.Mode {

@@ -90,6 +90,9 @@ func (g *Gate) Prejudge(ctx context.Context, c sentinel.Call) {
 	if mode, _ := g.o.modeOf(c); mode != Enforce {
 		return
 	}
+	if _, skipped := g.o.Profile.skipVerdict(c, g.o.Modes); skipped {
+		return
+	}
 	if g.answers != nil {
 		if _, ok := g.answers.get(situationKey(c)); ok {
 			return

@@ -51,6 +51,8 @@ type Stats struct {
 	// were allowed.
 	Unjudged uint64 `json:"unjudged"`
 	Degraded uint64 `json:"degraded"`
+	// Skipped counts calls that the profile left out.
+	Skipped uint64 `json:"skipped,omitempty"`
 	// Requests is how many requests about calls were sent to models. Those ahead and those whose
 	// caller gave up are among them.
 	Requests uint64 `json:"requests"`
@@ -71,6 +73,13 @@ func (t *tally) countRequests(sent int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stats.Requests += uint64(sent) //nolint:gosec // a count
+}
+
+// countSkip counts a call that the profile left out.
+func (t *tally) countSkip() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stats.Skipped++
 }
 
 func (t *tally) add(v sentinel.Verdict) {
