@@ -119,7 +119,7 @@ func (s *shell) runWords(argv []field, in stream) stream {
 
 // runProgram acts on what the table says of a program.
 func (s *shell) runProgram(name string, argv []field, in stream) stream {
-	if windowsPrograms[name] {
+	if windowsPrograms.has(name) {
 		argv = splitDrives(argv)
 	}
 	room := s.made.takeRoom()
@@ -138,7 +138,7 @@ func (s *shell) runProgram(name string, argv []field, in stream) stream {
 
 // windowsPrograms are Windows' own, whose words a backslash before a blank joins
 // in another shell: "C:\ /t".
-var windowsPrograms = toSet("del erase rd rmdir format icacls takeown cipher attrib")
+var windowsPrograms = newWordSet("del erase rd rmdir format icacls takeown cipher attrib")
 
 func splitDrives(argv []field) []field {
 	out := make([]field, 0, len(argv))
@@ -195,10 +195,10 @@ func isPlainName(text string) bool {
 }
 
 // shells are the programs that read command lines, by the name of their language.
-var shells = toSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93 pdksh yash osh oksh loksh mrsh nu elvish execline " +
+var shells = newWordSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93 pdksh yash osh oksh loksh mrsh nu elvish execline " +
 	"source .")
 
-func isShellName(name string) bool { return shells[name] }
+func isShellName(name string) bool { return shells.has(name) }
 
 // destroyers are the programs that a pattern in a command's name is tried
 // against.
@@ -221,7 +221,7 @@ func (s *shell) guessRemoval(f field, args []field) {
 
 // scary are the programs that matter under another name, and that text must
 // name before it is worth reading as a command.
-var scary = toSet("vedette rm srm shred rimraf wipe dd mkfs mke2fs mkswap wipefs blkdiscard sgdisk sfdisk parted hdparm cryptsetup " +
+var scary = newWordSet("vedette rm srm shred rimraf wipe dd mkfs mke2fs mkswap wipefs blkdiscard sgdisk sfdisk parted hdparm cryptsetup " +
 	"lvremove vgremove pvremove zpool zfs chmod chown chgrp mv find fd rsync sh bash dash zsh ksh ash fish busybox toybox sudo doas su " +
 	"env nohup xargs eval exec python python2 python3 perl ruby node php tee truncate cp rd del trash trash-put killall5 chroot ssh " +
 	"unlink rmdir badblocks newfs remove-item cmd powershell pwsh")
@@ -245,7 +245,7 @@ func (s *shell) locateProgram(name string, args []field) (stream, bool) {
 		return stream{}, false
 	}
 	ops := listOperands(args, "")
-	if len(ops) != 1 || !scary[scaryName(ops[0].text)] {
+	if len(ops) != 1 || !scary.has(scaryName(ops[0].text)) {
 		return stream{}, false
 	}
 	return knownStream("/usr/bin/" + scaryName(ops[0].text) + "\n"), true

@@ -301,7 +301,7 @@ func (s *shell) readCode(f field, lang string) {
 		return
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(f.bare), " ")
-	if lang == "tcl" || scary[first] || strings.HasPrefix(first, "/") && scary[scaryName(first)] {
+	if lang == "tcl" || scary.has(first) || strings.HasPrefix(first, "/") && scary.has(scaryName(first)) {
 		s.guessLine(f.bare) // a line that was given to the wrong program; Tcl's are much like a shell's
 	}
 	s.readInlineCode(lang, f.bare, 0)
@@ -500,10 +500,10 @@ func (s *shell) tryCommands(name string, args []field) {
 		f := args[i]
 		opt, val, joined := strings.Cut(f.text, "=")
 		switch {
-		case textOptions[f.text]:
+		case textOptions.has(f.text):
 			i++
-		case textOptions[opt]:
-		case scary[scaryName(f.text)]:
+		case textOptions.has(opt):
+		case scary.has(scaryName(f.text)):
 			if s.trySuffix(args[i:]) {
 				left--
 			}
@@ -583,9 +583,9 @@ func namesScaryProgram(text string) bool {
 	for text != "" {
 		i := strings.IndexAny(text, " \t\n;|&()`'\"$<>{}!\\=,")
 		if i < 0 {
-			return scary[scaryName(text)]
+			return scary.has(scaryName(text))
 		}
-		if i > 1 && scary[scaryName(text[:i])] {
+		if i > 1 && scary.has(scaryName(text[:i])) {
 			return true
 		}
 		text = text[i+1:]

@@ -34,10 +34,11 @@ func newShell(env path.Env, b *Budget) *shell {
 		defined
 		made
 		Findings
+		textRoom
 	}{}
 	room.vars = map[string]value{}
 	s := &room.shell
-	s.reporter = reporter{out: &room.Findings, budget: b}
+	s.reporter = reporter{out: &room.Findings, budget: b, texts: &room.textRoom}
 	s.env, s.def = env, &room.defined
 	s.links, s.made = path.NewLinks(env), &room.made
 	s.running = map[*syntax.Stmt]place{}
@@ -70,6 +71,7 @@ func (s *shell) runStatements(list []*syntax.Stmt, in stream) stream {
 		return s.runStatement(list[0], in)
 	}
 	out := stream{open: true, known: true}
+	s.growCommands(len(list))
 	var text strings.Builder
 	for _, st := range list {
 		o := s.runStatement(st, in)
@@ -331,7 +333,7 @@ func isConstant(cond []*syntax.Stmt, until bool) bool {
 }
 
 // instant are the commands that take no time.
-var instant = toSet("echo printf true : let disown")
+var instant = newWordSet("echo printf true : let disown")
 
 // isFlood reports whether a loop's body starts something in the background and
 // does nothing that takes time.
@@ -350,7 +352,7 @@ func isFlood(body []*syntax.Stmt) bool {
 		if !ok {
 			return false
 		}
-		if len(call.Args) > 0 && !instant[call.Args[0].Lit()] {
+		if len(call.Args) > 0 && !instant.has(call.Args[0].Lit()) {
 			return false
 		}
 	}
@@ -484,26 +486,36 @@ func (s *shell) callFunction(name string, args []field, in stream) stream {
 // feedConsumers lets the commands of >( … ) read what is written to them.
 func (s *shell) feedConsumers(st *syntax.Stmt, in, out stream) {
 	for _, r := range st.Redirs {
-		s.feedConsumer(r.Word, out)
-	}
-	if call, ok := st.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
-		if call.Args[0].Lit() != "tee" {
-			in = stream{}
+		if p, ok := findConsumer(r.Word); ok {
+			s.feedConsumer(p, out)
 		}
+	}
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok {
 		for _, w := range call.Args {
-			s.feedConsumer(w, in)
+			p, ok := findConsumer(w)
+			switch {
+			case !ok:
+			case call.Args[0].Lit() == "tee":
+				s.feedConsumer(p, in)
+			default:
+				s.feedConsumer(p, stream{})
+			}
 		}
 	}
 }
 
-func (s *shell) feedConsumer(w *syntax.Word, from stream) {
+// findConsumer returns the >( … ) that a word is.
+func findConsumer(w *syntax.Word) (*syntax.ProcSubst, bool) {
 	if w == nil || len(w.Parts) != 1 {
-		return
+		return nil, false
 	}
-	if p, ok := w.Parts[0].(*syntax.ProcSubst); ok && p.Op == syntax.CmdOut {
-		from.open = true
-		s.fork().runStatements(p.Stmts, from)
-	}
+	p, ok := w.Parts[0].(*syntax.ProcSubst)
+	return p, ok && p.Op == syntax.CmdOut
+}
+
+func (s *shell) feedConsumer(p *syntax.ProcSubst, from stream) {
+	from.open = true
+	s.fork().runStatements(p.Stmts, from)
 }
 
 // closeFindings says how far the line was read.
