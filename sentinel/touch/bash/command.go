@@ -18,21 +18,20 @@ func (s *shell) runCallExpr(ce *syntax.CallExpr, in stream) stream {
 	if len(ce.Args) < 3 && isItself(ce.Args[0]) {
 		s.findBreeding(s.started)
 	}
-	if isPlain(ce.Args) {
-		argv := s.made.takeFields()
-		defer func() { s.made.giveFields(argv) }()
-		argv = appendPlain(argv, ce.Args)
+	argv := s.made.takeFields(len(ce.Args))
+	defer func() { s.made.giveFields(argv) }()
+	name, ok := s.readLiteral(ce.Args[0])
+	if ok { // most
+		argv = s.appendWords(append(argv, literalField(name)), ce.Args[1:])
 		return s.runWords(slices.Clip(argv), in) // nothing is added behind them
 	}
-	rest := make([]field, 0, len(ce.Args))
 	first := s.expandWord(ce.Args[0])
-	for _, w := range ce.Args[1:] {
-		if lit, ok := isSimpleWord(w); ok {
-			rest = append(rest, literalField(lit))
-			continue
-		}
-		rest = append(rest, flattenFields(s.expandWord(w))...)
-	}
+	argv = s.appendWords(argv, ce.Args[1:])
+	return s.runAlternatives(first, argv, in)
+}
+
+// runAlternatives runs a command once for each value that its first word may have.
+func (s *shell) runAlternatives(first [][]field, rest []field, in stream) stream {
 	out := stream{open: true}
 	for i, f := range first {
 		if i == 8 {
@@ -46,23 +45,14 @@ func (s *shell) runCallExpr(ce *syntax.CallExpr, in stream) stream {
 	return out
 }
 
-// isPlain reports whether words have nothing to expand: most commands.
-func isPlain(list []*syntax.Word) bool {
+// appendWords adds the fields of words.
+func (s *shell) appendWords(argv []field, list []*syntax.Word) []field {
 	for _, w := range list {
-		if _, ok := isSimpleWord(w); !ok {
-			return false
+		if text, ok := s.readLiteral(w); ok {
+			argv = append(argv, literalField(text))
+			continue
 		}
-	}
-	return true
-}
-
-// appendPlain adds the fields of words that have nothing to expand.
-func appendPlain(argv []field, list []*syntax.Word) []field {
-	if argv = argv[:0]; cap(argv) < len(list) {
-		argv = make([]field, 0, max(len(list), 4))
-	}
-	for _, w := range list {
-		argv = append(argv, literalField(w.Parts[0].(*syntax.Lit).Value))
+		argv = append(argv, flattenFields(s.expandWord(w))...)
 	}
 	return argv
 }

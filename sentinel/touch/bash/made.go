@@ -215,16 +215,17 @@ func (fv *fileView) isDumpFile(f field) bool {
 	return ok && m.dump
 }
 
-// takeFields returns room for the words of a command, which gives it back with
-// giveFields.
-func (m *made) takeFields() []field {
-	n := len(m.words)
-	if n == 0 {
-		return nil
+// takeFields returns room for the words of a command, some n of them, which gives it back
+// with giveFields.
+func (m *made) takeFields(n int) []field {
+	var argv []field
+	if last := len(m.words) - 1; last >= 0 {
+		argv, m.words = m.words[last], m.words[:last]
 	}
-	argv := m.words[n-1]
-	m.words = m.words[:n-1]
-	return argv
+	if cap(argv) < n {
+		argv = make([]field, 0, max(n, 4))
+	}
+	return argv[:0]
 }
 
 func (m *made) giveFields(argv []field) { m.words = append(m.words, argv) }
