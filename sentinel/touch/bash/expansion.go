@@ -344,18 +344,7 @@ func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (out value, ok bo
 		return markUnsure(s.expandUnsplit(p.Exp.Word, false), ""), true
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if !v.isUnknown() && len(v) == 1 && v[0].text() != "" {
-			s.walkSubstitutions(p.Exp.Word) // a child may not have x
-			if v.isUnsure() {
-				other := ""
-				if w := s.expandUnsplit(p.Exp.Word, false); len(w) > 0 {
-					other = w[0].text()
-				}
-				v = markUnsure(v, other)
-				if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
-					s.setVariable(p.Param.Value, v)
-				}
-			}
-			return v, true
+			return s.weighAlternative(p, v), true
 		}
 		w := s.expandUnsplit(p.Exp.Word, false)
 		if p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.AssignUnset {
@@ -371,6 +360,25 @@ func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (out value, ok bo
 		return markNeverEmpty(v), true
 	}
 	return nil, false
+}
+
+// weighAlternative is ${x:-w} and its kin where x has the value v, or perhaps none any more.
+func (s *shell) weighAlternative(p *syntax.ParamExp, v value) value {
+	if !v.isUnsure() {
+		if p.Exp.Word != nil {
+			s.walkSubstitutions(p.Exp.Word) // a child may not have x
+		}
+		return v
+	}
+	other := ""
+	if w := s.expandUnsplit(p.Exp.Word, false); len(w) > 0 {
+		other = w[0].text()
+	}
+	v = markUnsure(v, other)
+	if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
+		s.setVariable(p.Param.Value, v)
+	}
+	return v
 }
 
 // computeExpansion lets the shell library work out ${x#y}, ${x:1:2}, ${x/a/b} for each
