@@ -203,7 +203,8 @@ func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start tim
 	if !isAnswer(name, v, c) {
 		return Verdict{State: Failed, Code: name + ".no_answer", Reason: "the gate gave no verdict that counts"}
 	}
-	return v.withinBounds()
+	v.cutToBounds()
+	return v
 }
 
 // isAnswer reports whether a gate has said what such a gate may say: a

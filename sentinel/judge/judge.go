@@ -234,7 +234,7 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 			}
 		}
 	}
-	v.s.Walk(c.Parsed(), v.takeArg)
+	c.WalkArgs(v.takeArg)
 	v.takeKeys(c.Parsed(), "", 0)
 	return v
 }

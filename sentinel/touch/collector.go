@@ -18,7 +18,13 @@ import (
 // follow symbolic links (not at all with NoFS). What it can't read in full (a
 // command line beyond MaxShell, nested too deeply, or no shell) it names in
 // Unparsed, so that a reader can refuse it.
-func Of(s *skills.Skill, args map[string]any, env Env) (t Touch) {
+func Of(s *skills.Skill, args map[string]any, env Env) Touch {
+	return OfWalk(s, func(fn func(skills.Arg)) { s.Walk(args, fn) }, env)
+}
+
+// OfWalk is Of for a caller that walks the arguments for more than this. walk must call
+// what it is handed for each of them, as s.Walk does.
+func OfWalk(s *skills.Skill, walk func(fn func(skills.Arg)), env Env) (t Touch) {
 	c := &collector{env: env, links: path.NewLinks(env), effect: accessOf(s.Effect()), budget: bash.NewBudget()}
 	defer func() {
 		// A parser that breaks on hostile text must not break its caller,
@@ -28,7 +34,7 @@ func Of(s *skills.Skill, args map[string]any, env Env) (t Touch) {
 			t.Unparsed = appendNew(t.Unparsed, c.arg)
 		}
 	}()
-	s.Walk(args, c.takeArgument)
+	walk(c.takeArgument)
 	c.flushList()
 	return c.touch
 }
