@@ -223,8 +223,8 @@ var unwarranted = []mutant{
 var swapped = []mutant{
 	{"large numbers are rounded", "sentinel/canonical.go", "if !isExactNumber(string(raw[i:j])) {",
 		"if !isExactNumber(string(raw[i:j])) && i < 0 {", "sentinel", []string{"TestNewCallRefusesAmbiguity"}, false},
-	{"a key that is there twice is plain", "sentinel/canonical_plain.go", "if members[i-1].key == m.key {",
-		`if members[i-1].key == m.key && m.key == "" {`, "sentinel", []string{"TestPlainFormLeaves"}, false},
+	{"a key that is there twice is plain", "sentinel/canonical_plain.go", "if bytes.Equal(w.keyOf(members[i]), w.keyOf(members[i+1])) {",
+		"if bytes.Equal(w.keyOf(members[i]), w.keyOf(members[i+1])) && members[i].end == 0 {", "sentinel", []string{"TestPlainFormLeaves"}, false},
 	{"a number of any length is plain", "sentinel/canonical_plain.go", "n > maxPlainDigits ||",
 		"n > 4*maxPlainDigits ||", "sentinel", []string{"TestPlainFormLeaves"}, false},
 	{"an undeclared argument surely fits", "skills/schema_simple.go", "sub == nil || !sub.surelyFits(v)",
