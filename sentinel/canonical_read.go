@@ -8,20 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// errNotCanonical is what readCanonical says of text that no canonicaliser
+// errNotCanonical is what canonicalReader says of text that no canonicaliser
 // wrote. Its callers have a message of their own.
 var errNotCanonical = errors.New("not canonical JSON")
 
-// readCanonical returns the Go values of an object in RFC 8785 form, as
+// readAll returns the Go values of an object in RFC 8785 form, as
 // json.Decoder with UseNumber returns them. It is for what plainForm or jsontext has
 // just written and nothing else: there are no blanks, few escapes, and the nesting
 // is bounded. Texts without an escape are parts of s and not copies, so that a
 // large argument is read without being moved.
-func readCanonical(s string) (map[string]any, error) {
-	r := canonicalReader{s: s}
-	return r.readAll()
-}
-
 func (r *canonicalReader) readAll() (map[string]any, error) {
 	v, err := r.readValue()
 	if err != nil {

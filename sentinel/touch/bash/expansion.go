@@ -371,8 +371,11 @@ func (s *shell) weighAlternative(p *syntax.ParamExp, v value) value {
 		return v
 	}
 	other := ""
-	if w := s.expandUnsplit(p.Exp.Word, false); len(w) > 0 {
-		other = w[0].text()
+	if p.Exp.Word != nil {
+		s.readQuotedSubscripts(p.Exp.Word)
+		if w := s.expandUnsplit(p.Exp.Word, false); len(w) > 0 {
+			other = w[0].text()
+		}
 	}
 	v = markUnsure(v, other)
 	if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {

@@ -230,6 +230,16 @@ func (s *shell) walkSubstitutions(n syntax.Node) {
 	})
 }
 
+// readQuotedSubscripts reads what stands in quotes inside a node and may be an index.
+func (s *shell) readQuotedSubscripts(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if q, ok := n.(*syntax.SglQuoted); ok {
+			s.readSubscript(q.Value)
+		}
+		return true
+	})
+}
+
 func (s *shell) expandWords(list ...*syntax.Word) {
 	for _, w := range list {
 		if w != nil {

@@ -58,6 +58,11 @@ func ListNamed(text string, isURL bool) (whole, inner []Host) {
 	if !isURL && isPlainPath(text) {
 		return nil, nil
 	}
+	return listAllNamed(text, isURL)
+}
+
+// listAllNamed is ListNamed for any text.
+func listAllNamed(text string, isURL bool) (whole, inner []Host) {
 	whole = ListURLHosts(text, isURL)
 	inner = ListInnerHosts(text)
 	if strings.Contains(text, "%3") || strings.Contains(text, "%2") {
