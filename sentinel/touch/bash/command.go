@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
 
 func (s *shell) runCallExpr(ce *syntax.CallExpr, in stream) stream {
@@ -332,7 +334,9 @@ func (s *shell) guessOperator(f field, args []field) {
 // the command's first word as it stands.
 func (s *shell) runBuiltin(first field, name string, args []field, in stream) (stream, bool) {
 	if line, ok := s.def.aliases[first.text]; ok {
-		return s.runAlias(first.text, line, args, in), true
+		out := s.runAlias(first.text, line, args, in)
+		s.weighProgram(first, args, in)
+		return out, true
 	}
 	done := stream{open: true, known: true}
 	switch name {
@@ -438,6 +442,7 @@ func (s *shell) enterFolder(dir field) *shell {
 
 // evalWords parses the joined words again.
 func (s *shell) evalWords(args []field) stream {
+	s.weighOtherLine(joinFields(args))
 	unknown := slices.ContainsFunc(args, func(f field) bool { return f.unknown })
 	if !unknown {
 		return s.parseText(joinTexts(args))
@@ -476,6 +481,37 @@ func (s *shell) runAlias(name, line string, args []field, in stream) stream {
 		return f.parseText(line + " " + joinTexts(args))
 	}
 	return f.runWords(append(literalFields(strings.Fields(line)), args...), in)
+}
+
+// weighProgram reads a command as the program that its alias hides: many a shell looks at no
+// alias. What that would do beyond the alias, a person should see.
+func (s *shell) weighProgram(first field, args []field, in stream) {
+	if !programs.Knows(programName(first.text)) {
+		return
+	}
+	t := s.readAside(func(g *shell) {
+		delete(g.ownNames().aliases, first.text)
+		g.quiet = true
+		g.runWords(append([]field{first}, args...), in)
+	})
+	unseen := len(t.Dangers) > 0 || hasNew(s.out.Doubts, t.Doubts) || hasNew(s.out.Unread, t.Unread)
+	for _, p := range t.Paths {
+		switch {
+		case slices.Contains(s.out.Paths, p):
+		case p.Access&(Write|Delete|Execute) != 0 || p.Sent:
+			unseen = true
+		default:
+			s.out.Paths = append(s.out.Paths, p)
+		}
+	}
+	if unseen {
+		s.addDoubt(OpaqueCommand)
+	}
+}
+
+// hasNew reports whether a list of codes has one that another lacks.
+func hasNew(have, list []string) bool {
+	return slices.ContainsFunc(list, func(code string) bool { return !slices.Contains(have, code) })
 }
 
 // readSubscript runs what the index of an array element substitutes.
@@ -548,14 +584,26 @@ func (s *shell) declareNames(cmd *syntax.DeclClause) stream {
 		if a.Naked && a.Name != nil && hides {
 			s.doubtVariable(a.Name.Value)
 		}
-		s.assignVariable(a)
-		if byName && a.Name != nil && a.Value != nil {
-			if to := a.Value.Lit(); syntax.ValidName(to) {
-				setKey(&s.ownNames().refs, a.Name.Value, to)
-			}
+		if !byName || !s.declareRef(a) {
+			s.assignVariable(a)
 		}
 	}
 	return stream{open: true, taint: taint{leak: leak{secret: !named}}}
+}
+
+// declareRef is "declare -n a=b". It reports whether b is a variable's name.
+func (s *shell) declareRef(a *syntax.Assign) bool {
+	if a.Name == nil || a.Value == nil {
+		return false
+	}
+	v := s.expandUnsplit(a.Value, false)
+	if len(v) != 1 || v.isUnknown() || !syntax.ValidName(v[0].text()) {
+		return false
+	}
+	if to := v[0].text(); to != a.Name.Value {
+		s.setRef(a.Name.Value, to)
+	}
+	return true
 }
 
 func (s *shell) assignVariable(a *syntax.Assign) {
@@ -568,7 +616,7 @@ func (s *shell) assignVariable(a *syntax.Assign) {
 	if a.Naked && a.Value == nil && a.Array == nil {
 		return
 	}
-	name := a.Name.Value
+	name := s.followRefs(a.Name.Value)
 	if a.Index != nil { // x[$(cmd)]=1
 		s.walkSubstitutions(a.Index)
 	}

@@ -105,12 +105,18 @@ func joinFields(words []field) field {
 		return words[0]
 	}
 	out := literalField(joinTexts(words))
-	bare := make([]string, len(words))
+	bare, other := make([]string, len(words)), make([]string, len(words))
 	for i, w := range words {
-		bare[i] = w.bare
-		out.unknown, out.fed = out.unknown || w.unknown, out.fed || w.fed
+		bare[i], other[i] = w.bare, w.bare
+		if w.unsure {
+			other[i] = w.other
+		}
+		out.unknown, out.fed, out.unsure = out.unknown || w.unknown, out.fed || w.fed, out.unsure || w.unsure
 	}
 	out.bare = strings.Join(bare, " ")
+	if out.unsure {
+		out.other = strings.Join(other, " ")
+	}
 	return out
 }
 

@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,11 +22,12 @@ type shell struct {
 	fileView
 	running map[*syntax.Stmt]place // functions being read, which may be recursive
 	place
-	started place // of the script
-	nesting int   // of statements
-	level   int   // of command lines inside command lines
-	trial   int   // guesses inside guesses
-	tried   bool  // the words at hand are such a guess already
+	started place  // of the script
+	linked  *chain // of the "&&" that the statement at hand is the left side of
+	nesting int    // of statements
+	level   int    // of command lines inside command lines
+	trial   int    // guesses inside guesses
+	tried   bool   // the words at hand are such a guess already
 }
 
 func newShell(env path.Env, b *Budget) *shell {
@@ -55,6 +57,7 @@ func newShell(env path.Env, b *Budget) *shell {
 func (s *shell) fork() *shell {
 	s.shared = true
 	f := *s
+	f.chain = nil // what it assigns doesn't come back
 	return &f
 }
 
@@ -195,14 +198,7 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 		}
 		return out
 	case syntax.AndStmt:
-		x := s.runStatement(b.X, in)
-		if s.aside == 0 {
-			s.branches++
-		}
-		y := s.runStatement(b.Y, in)
-		out := stream{open: true, known: x.known && y.known, text: x.text + y.text, taint: x.taint}
-		out.mix(y.taint)
-		return out
+		return s.runChain(b, in)
 	}
 	x := s.runStatement(b.X, in)
 	if s.aside > 0 {
@@ -479,13 +475,16 @@ func (s *shell) callFunction(name string, args []field, in stream) stream {
 		return stream{open: true}
 	}
 	s.running[body] = place{s.aside, s.branches}
-	params, inFunc := s.params, s.inFunc
+	params, inFunc, refs := s.params, s.inFunc, s.def.refs
 	s.inFunc = true
 	s.params = slices.Clone(args)
 	s.unsure++
 	s.level++
 	defer func() {
 		s.params, s.inFunc = params, inFunc
+		if !maps.Equal(s.def.refs, refs) {
+			s.ownNames().refs = refs
+		}
 		delete(s.running, body)
 		s.unsure--
 		s.level--

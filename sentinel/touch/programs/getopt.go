@@ -433,3 +433,6 @@ func isAssignment(t string) bool {
 	}
 	return true
 }
+
+// Knows reports whether the table has a row of a program.
+func Knows(name string) bool { return findProgram(name) != nil }
