@@ -44,7 +44,8 @@ func TestPlainLinesAreReadAlike(t *testing.T) {
 
 // FuzzParsePlain holds the plain reader to the parser.
 func FuzzParsePlain(f *testing.F) {
-	for _, line := range []string{"rm -rf /", "a|b|c && d || e; f\ng", "a;;b", "a=b c", "time a", "a & b", "echo $x", "a && \n b", "-:@%+=,./_"} {
+	for _, line := range []string{"rm -rf /", "a|b|c && d || e; f\ng", "a;;b", "a=b c", "time a", "a & b", "echo $x", "a && \n b",
+		"-:@%+=,./_"} {
 		f.Add(line)
 	}
 	f.Fuzz(func(t *testing.T, line string) { requirePlainAlike(t, line) })

@@ -30,8 +30,8 @@ func parsePlain(lang syntax.LangVariant, text string) *syntax.File {
 }
 
 // reservedWords begin something else than a command.
-var reservedWords = newWordSet("if then elif else fi while until for do done case esac select function time coproc let declare local export " +
-	"readonly typeset nameref")
+var reservedWords = newWordSet("if then elif else fi while until for do done case esac select function time coproc let declare local " +
+	"export readonly typeset nameref")
 
 // plainReader reads one text. What it makes lies in pieces that countPlain has measured.
 type plainReader struct {
