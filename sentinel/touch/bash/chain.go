@@ -7,8 +7,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// chain is what variables held before a chain of "&&" assigned them anew: any part behind
-// the first may not run.
+// chain is what variables held before a chain of "&&" gave them another value: any part
+// behind the first may not run.
 type chain struct {
 	outer  *chain
 	before map[string]value
@@ -26,7 +26,7 @@ func (c *chain) rememberValue(name string, old value) {
 
 // runChain reads "x && y". What y assigns is sure as long as the chain goes on; behind it
 // the variable may hold what it held before.
-func (s *shell) runChain(b *syntax.BinaryCmd, in stream) stream {
+func runChain(s *shell, b *syntax.BinaryCmd, in stream) stream {
 	outer, own := s.chain, s.linked
 	whole := own == nil
 	if whole {
@@ -47,7 +47,7 @@ func (s *shell) runChain(b *syntax.BinaryCmd, in stream) stream {
 	y := s.runStatement(b.Y, in)
 	s.chain = outer
 	if whole {
-		s.doubtAssignments(own)
+		own.doubtAssignments(s)
 	}
 	out := stream{open: true, known: x.known && y.known, text: x.text + y.text, taint: x.taint}
 	out.mix(y.taint)
@@ -76,13 +76,13 @@ func alwaysSucceeds(st *syntax.Stmt) bool {
 }
 
 // doubtAssignments lets what was there before stand in place of what a chain has assigned.
-func (s *shell) doubtAssignments(c *chain) {
+func (c *chain) doubtAssignments(s *shell) {
 	for _, name := range slices.Sorted(maps.Keys(c.before)) {
 		now, old := s.def.vars[name], c.before[name]
 		if len(old) > maxAlts || !s.budget.takeItems(1) {
 			continue
 		}
-		if v, ok := s.mixUnsure(now, old); ok {
+		if v, ok := mixUnsure(s.budget, now, old); ok {
 			s.ownNames().vars[name] = v
 		} else { // both count
 			s.ownNames().vars[name] = append(now[:len(now):len(now)], old...)
@@ -91,12 +91,12 @@ func (s *shell) doubtAssignments(c *chain) {
 }
 
 // mixUnsure returns a known value in whose place another known one may stand.
-func (s *shell) mixUnsure(now, old value) (value, bool) {
+func mixUnsure(b *Budget, now, old value) (value, bool) {
 	if len(old) != 1 || old.isUnknown() || old.isUnsure() || now.isUnknown() || now.isUnsure() {
 		return nil, false
 	}
 	for _, f := range now {
-		if len(f) == 0 || !s.budget.TakeBytes(f.size()+64*len(f)+len(old[0].text())) {
+		if len(f) == 0 || !b.TakeBytes(f.size()+64*len(f)+len(old[0].text())) {
 			return nil, false
 		}
 	}

@@ -198,7 +198,7 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 		}
 		return out
 	case syntax.AndStmt:
-		return s.runChain(b, in)
+		return runChain(s, b, in)
 	}
 	x := s.runStatement(b.X, in)
 	if s.aside > 0 {
