@@ -158,7 +158,8 @@ func (q question) readReply(r reply) (v Verdict, answered bool) {
 		q.p.logger().Error("the approver said neither yes nor no; the call stays held and is asked about again", "call", q.call.Proposed().ID())
 		return v, false
 	}
-	v = r.v.withinBounds()
+	v = r.v
+	v.cutToBounds()
 	v.Meta = maps.Clone(v.Meta) // the approver may go on using its own
 	return v, true
 }

@@ -32,6 +32,9 @@ type callParts struct {
 	flags   []Flag
 	outward bool
 	digest  string
+	// first are the arguments that the first walk came by first, of seen in all.
+	first [4]skills.Arg
+	seen  int
 	// follows is set for a call that another made necessary.
 	follows *following
 
@@ -132,7 +135,37 @@ func (c *callParts) readTouch(env touch.Env) touch.Touch {
 	if c.follows != nil {
 		return touchWrites(c.follows.writes, env)
 	}
-	return touch.Of(c.skill, c.parsed, env)
+	return touch.OfWalk(c.skill, c.keepArgs, env)
+}
+
+// keepArgs walks the arguments and remembers the first of them. A walk that breaks off
+// remembers none.
+func (c *callParts) keepArgs(fn func(skills.Arg)) {
+	c.seen = 0
+	seen := 0
+	c.skill.Walk(c.parsed, func(a skills.Arg) {
+		if seen < len(c.first) {
+			c.first[seen] = a
+		}
+		seen++
+		fn(a)
+	})
+	c.seen = seen
+}
+
+// WalkArgs calls fn for every scalar among the arguments, as skills.Skill.Walk does. Most
+// calls have so few that they needn't be walked again. A call of an unknown skill has none.
+func (c Call) WalkArgs(fn func(skills.Arg)) {
+	p := c.parts()
+	switch {
+	case p.skill == nil:
+	case p.seen == 0, p.seen > len(p.first):
+		p.skill.Walk(p.parsed, fn)
+	default:
+		for _, a := range p.first[:p.seen] {
+			fn(a)
+		}
+	}
 }
 
 // NewID returns a new id for a grant or a request. Ids sort by the time at which they were

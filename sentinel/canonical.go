@@ -63,12 +63,15 @@ func canonicalize(raw []byte) (string, map[string]any, error) {
 			return "", nil, err
 		}
 	}
-	m, err := readCanonical(text)
+	r := canonicalReader{s: text}
+	m, err := r.readAll()
 	if err != nil {
 		return "", nil, &CallError{CodeSyntax, "the arguments are not valid JSON"}
 	}
-	if err := checkKeys(m, new(int)); err != nil {
-		return "", nil, err
+	if r.foldable || r.keys > MaxKeys {
+		if err := checkKeys(m, new(int)); err != nil {
+			return "", nil, err
+		}
 	}
 	return text, m, nil
 }
@@ -187,10 +190,17 @@ func checkKeys(v any, count *int) error {
 // them can be one key in another case.
 func lowerKeys(m map[string]any) bool {
 	for k := range m {
-		for i := range len(k) {
-			if c := k[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
-				return false
-			}
+		if !isLowerKey(k) {
+			return false
+		}
+	}
+	return true
+}
+
+func isLowerKey(k string) bool {
+	for i := range len(k) {
+		if c := k[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
+			return false
 		}
 	}
 	return true

@@ -1,7 +1,7 @@
 package sentinel
 
 import (
-	"cmp"
+	"bytes"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -39,11 +39,11 @@ type plainWriter struct {
 // the library beyond that.
 const maxMoved = 4
 
-// member is one key of an object with its place in the form.
-type member struct {
-	key        string
-	start, end int
-}
+// member is the place of one key with its value in the form: the key's text ends at keyEnd.
+type member struct{ start, keyEnd, end int }
+
+// keyOf returns the text of a member's key.
+func (w *plainWriter) keyOf(m member) []byte { return w.out[m.start+1 : m.keyEnd] }
 
 func (w *plainWriter) skipBlanks() {
 	for w.at < len(w.raw) && strings.IndexByte(" \t\r\n", w.raw[w.at]) >= 0 {
@@ -130,21 +130,20 @@ func (w *plainWriter) writeText() bool {
 }
 
 // writeKey takes a key of ASCII: those sort alike by bytes and by UTF-16.
-func (w *plainWriter) writeKey() (string, bool) {
+func (w *plainWriter) writeKey() bool {
 	if w.at >= len(w.raw) || w.raw[w.at] != '"' {
-		return "", false
+		return false
 	}
-	start := len(w.out) + 1
+	start := len(w.out)
 	if !w.writeText() {
-		return "", false
+		return false
 	}
-	key := w.out[start : len(w.out)-1]
-	for _, c := range key {
+	for _, c := range w.out[start:] {
 		if c >= utf8.RuneSelf {
-			return "", false
+			return false
 		}
 	}
-	return string(key), true
+	return true
 }
 
 func (w *plainWriter) writeObject(depth int) bool {
@@ -159,10 +158,10 @@ func (w *plainWriter) writeObject(depth int) bool {
 	members, sorted := few[:0], true
 	for {
 		m := member{start: len(w.out)}
-		var ok bool
-		if m.key, ok = w.writeKey(); !ok {
+		if !w.writeKey() {
 			return false
 		}
+		m.keyEnd = len(w.out) - 1
 		if w.skipBlanks(); !w.copyByte(':') {
 			return false
 		}
@@ -173,7 +172,7 @@ func (w *plainWriter) writeObject(depth int) bool {
 		if w.keys++; w.keys > MaxKeys {
 			return false
 		}
-		sorted = sorted && (len(members) == 0 || members[len(members)-1].key < m.key)
+		sorted = sorted && (len(members) == 0 || bytes.Compare(w.keyOf(members[len(members)-1]), w.keyOf(m)) < 0)
 		members = append(members, m)
 		w.skipBlanks()
 		if w.copyByte('}') {
@@ -189,17 +188,19 @@ func (w *plainWriter) writeObject(depth int) bool {
 // sortMembers puts the members of the object whose form begins at first in order. It
 // reports whether no key is there twice.
 func (w *plainWriter) sortMembers(first int, members []member) bool {
-	slices.SortFunc(members, func(a, b member) int { return cmp.Compare(a.key, b.key) })
+	slices.SortFunc(members, func(a, b member) int { return bytes.Compare(w.keyOf(a), w.keyOf(b)) })
 	if w.moved += len(w.out) - first; w.moved > maxMoved*len(w.raw) {
 		return false
+	}
+	for i := range members[1:] {
+		if bytes.Equal(w.keyOf(members[i]), w.keyOf(members[i+1])) {
+			return false
+		}
 	}
 	old := slices.Clone(w.out[first:])
 	w.out = w.out[:first]
 	for i, m := range members {
 		if i > 0 {
-			if members[i-1].key == m.key {
-				return false
-			}
 			w.out = append(w.out, ',')
 		}
 		w.out = append(w.out, old[m.start-first:m.end-first]...)

@@ -8,31 +8,34 @@ import (
 	"unicode/utf8"
 )
 
-// errNotCanonical is what readCanonical says of text that no canonicaliser
+// errNotCanonical is what canonicalReader says of text that no canonicaliser
 // wrote. Its callers have a message of their own.
 var errNotCanonical = errors.New("not canonical JSON")
 
-// readCanonical returns the Go values of an object in RFC 8785 form, as
+// readAll returns the Go values of an object in RFC 8785 form, as
 // json.Decoder with UseNumber returns them. It is for what plainForm or jsontext has
 // just written and nothing else: there are no blanks, few escapes, and the nesting
 // is bounded. Texts without an escape are parts of s and not copies, so that a
 // large argument is read without being moved.
-func readCanonical(s string) (map[string]any, error) {
-	r := canonicalReader{s: s}
+func (r *canonicalReader) readAll() (map[string]any, error) {
 	v, err := r.readValue()
 	if err != nil {
 		return nil, err
 	}
 	m, ok := v.(map[string]any)
-	if !ok || r.at != len(s) {
+	if !ok || r.at != len(r.s) {
 		return nil, errNotCanonical
 	}
 	return m, nil
 }
 
 type canonicalReader struct {
-	s  string
-	at int
+	s    string
+	at   int
+	keys int // of all objects so far
+	// foldable is set where a key holds more than small letters and marks of ASCII: only
+	// such a key can be another one in another case.
+	foldable bool
 }
 
 // skipByte takes one byte if it is c.
@@ -94,6 +97,8 @@ func (r *canonicalReader) readObject() (any, error) {
 		if !r.skipByte(':') {
 			return nil, errNotCanonical
 		}
+		r.keys++
+		r.foldable = r.foldable || !isLowerKey(k)
 		if m[k], err = r.readValue(); err != nil {
 			return nil, err
 		}

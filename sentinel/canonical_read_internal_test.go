@@ -18,6 +18,31 @@ func decoded(t *testing.T, s string) map[string]any {
 	return m
 }
 
+func readCanonical(s string) (map[string]any, error) {
+	r := canonicalReader{s: s}
+	return r.readAll()
+}
+
+// Keys of small letters alone need no look at their case; all others get one.
+func TestReadCanonicalSeesKeys(t *testing.T) {
+	for raw, foldable := range map[string]bool{
+		`{}`: false, `{"a":1,"b_2":{"c-d":[]}}`: false, `{"a":"B"}`: false, `{"A":1}`: true, `{"a":{"b":[{"c":{"D":1}}]}}`: true, `{"é":1}`: true,
+		`{"\u0001":1}`: false,
+	} {
+		r := canonicalReader{s: raw}
+		m, err := r.readAll()
+		require.NoError(t, err, raw)
+		require.Equal(t, foldable, r.foldable, raw)
+		keys := 0
+		require.NoError(t, checkKeys(m, &keys), raw)
+		require.Equal(t, keys, r.keys, raw)
+	}
+	for _, raw := range []string{`{"a":1,"A":2}`, `{"x":{"é":1,"É":2}}`, `{"x":[{"\u212a":1,"k":2}]}`} {
+		_, _, err := canonicalize([]byte(raw))
+		require.ErrorContains(t, err, "letter case", raw)
+	}
+}
+
 // Canonical text is read as the standard library reads it: the gates judge
 // what an executor will decode.
 func TestReadCanonical(t *testing.T) {

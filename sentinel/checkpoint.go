@@ -211,7 +211,8 @@ func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start tim
 	if v.Doubt != nil && !mayDoubt(name, v.Doubt.Outcome) {
 		v = v.countDoubt()
 	}
-	return v.withinBounds()
+	v.cutToBounds()
+	return v
 }
 
 // mayDoubt reports whether a gate may leave a doubt to the review: the judge, and the scope

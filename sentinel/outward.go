@@ -51,7 +51,7 @@ func destinationsOf(t touch.Touch) []string {
 func ungroundedTarget(c Call, request string) bool {
 	found, n := false, 0
 	words := "" // the request, once a target is seen
-	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
+	c.WalkArgs(func(a skills.Arg) {
 		if found || a.Marks&(skills.Target|skills.URL) == 0 {
 			return
 		}

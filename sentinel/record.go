@@ -244,7 +244,7 @@ func (m recordMaker) describeArgs(b *body, c Call, shown []byte) {
 	switch m.values {
 	case ValuesHMAC:
 		b.ArgHMACs = map[string]string{}
-		c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
+		c.WalkArgs(func(a skills.Arg) {
 			switch {
 			case !a.Declared || a.Marks.Has(skills.Secret) || len(a.Pointer) > MaxID:
 			case len(b.ArgHMACs) >= maxHMACs:

@@ -132,13 +132,12 @@ const (
 	maxEvidence = 64
 )
 
-// withinBounds cuts what a gate says too much of.
-func (v Verdict) withinBounds() Verdict {
+// cutToBounds cuts what a gate says too much of.
+func (v *Verdict) cutToBounds() {
 	v.Reason, v.Detail = textcut.Head(v.Reason, maxReason), textcut.Head(v.Detail, maxDetail)
 	if len(v.Evidence) > maxEvidence {
 		v.Evidence = append(slices.Clip(v.Evidence[:maxEvidence]), Evidence{Signal: fmt.Sprintf("and %d more", len(v.Evidence)-maxEvidence)})
 	}
-	return v
 }
 
 // Counts reports whether the verdict takes part in the outcome.

@@ -114,11 +114,10 @@ var stores = joinPlaces(
 	placesAtTop(PlaceStartup, "etc/ld.so.preload"),
 )
 
-// findForbidden returns the place of the core that n, a name of p, lies in. own says
+// findForbidden returns the place of the core that the parts of a name of p lie in. own says
 // that the path was spelt as one in the home folder of the user who runs the call.
 // Such a path is the user's own even where the user is root.
-func findForbidden(n string, p touch.Path, own bool) string {
-	parts := splitPath(n)
+func findForbidden(parts []string, p touch.Path, own bool) string {
 	if p.Shell && slices.Contains(parts, "**") {
 		if s := findBySearch(parts, p); s != "" || p.Names {
 			return s
@@ -148,7 +147,7 @@ func findForbidden(n string, p touch.Path, own bool) string {
 	return ""
 }
 
-func isInCore(clean string) bool { return findForbidden(clean, touch.Path{}, false) != "" }
+func isInCore(clean string) bool { return findForbidden(splitPath(clean), touch.Path{}, false) != "" }
 
 // findBySearch is findForbidden for a path in which "**" stands for any folders, as
 // a search for a name has it. Names that are only listed tell where a key is;

@@ -66,14 +66,15 @@ func (x *examination) judgePath(p touch.Path) {
 	}
 	for _, n := range names {
 		own := (p.Home || p.Shell && p.Access == touch.Mention) && isWithin(n, g.home)
-		if signal := findForbidden(n, p, own); signal != "" {
+		parts := splitPath(n)
+		if signal := findForbidden(parts, p, own); signal != "" {
 			switch freedomToRead(signal, n, p) {
 			case asked:
 				x.asks.add(CodeSensitive, signal, p.Arg)
 			case refused:
 				x.denies.add(CodeForbidden, signal, p.Arg)
 			}
-		} else if signal, ask := g.findSensitive(n, p, x.effect); signal != "" && ask {
+		} else if signal, ask := g.findSensitive(n, parts, p, x.effect); signal != "" && ask {
 			if signal != PlaceLater || !p.Inert { // else it is known what is written there
 				x.asks.add(CodeSensitive, signal, p.Arg)
 			}

@@ -34,7 +34,7 @@ func (f *findings) addOptions(c sentinel.Call) {
 	if k := s.Spec().Run.Kind; k == "" || k == "go" || k == "builtin" {
 		return // Go code takes a value as it is; every other kind may start a program
 	}
-	s.Walk(c.Parsed(), func(a skills.Arg) {
+	c.WalkArgs(func(a skills.Arg) {
 		text, ok := a.Text()
 		if !ok || text == "" || text[0] != '-' || a.Marks&operandMarks == 0 || a.Marks.Has(skills.Shell) {
 			return

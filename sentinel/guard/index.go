@@ -11,8 +11,13 @@ import (
 type index struct {
 	list  []place
 	first map[string][]int // places by the name they begin with
-	open  []int            // those that begin with a pattern or a stem
+	// lengths are, by the first byte of such a name, the lengths that names have.
+	lengths [256]uint32
+	open    []int // those that begin with a pattern or a stem
 }
+
+// maxLength is the length from which on names count as equally long.
+const maxLength = 31
 
 func newIndex(list []place) *index {
 	x := &index{list: list, first: map[string][]int{}}
@@ -21,6 +26,7 @@ func newIndex(list []place) *index {
 			x.open = append(x.open, i)
 		} else {
 			x.first[first] = append(x.first[first], i)
+			x.lengths[first[0]] |= 1 << min(len(first), maxLength)
 		}
 	}
 	return x
@@ -44,7 +50,9 @@ func (x *index) findSignal(parts []string, without string) string {
 		}
 	}
 	for _, p := range parts {
-		try(x.first[p])
+		if p != "" && x.lengths[p[0]]>>min(len(p), maxLength)&1 != 0 {
+			try(x.first[p])
+		}
 	}
 	try(x.open)
 	if best == len(x.list) {

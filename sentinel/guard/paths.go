@@ -48,8 +48,9 @@ func (g *Guard) shieldsPath(n string, p touch.Path, effect skills.Effect) bool {
 	writes := p.Access&(touch.Write|touch.Delete) != 0 || p.Access.Has(touch.Mention) && effect != skills.Read
 	above := p.Access.Has(touch.Delete) || p.Recursive && writes
 	n = foldCase(n)
+	meta := hasMeta(n)
 	for _, k := range g.foldedKeys {
-		if m := expandToKnown(n, k); isWithin(m, k) || (above || p.Recursive && !p.Names) && isWithin(k, m) {
+		if m := expandToKnown(n, k, meta); isWithin(m, k) || (above || p.Recursive && !p.Names) && isWithin(k, m) {
 			return true
 		}
 	}
@@ -57,12 +58,12 @@ func (g *Guard) shieldsPath(n string, p touch.Path, effect skills.Effect) bool {
 		return false
 	}
 	for _, k := range g.foldedProtect {
-		if m := expandToKnown(n, k); isWithin(m, k) || above && isWithin(k, m) {
+		if m := expandToKnown(n, k, meta); isWithin(m, k) || above && isWithin(k, m) {
 			return true
 		}
 	}
 	for _, src := range g.sources {
-		if src.mayFind(expandToKnown(n, src.folder), above) {
+		if src.mayFind(expandToKnown(n, src.folder, meta), above) {
 			return true
 		}
 	}
@@ -70,9 +71,9 @@ func (g *Guard) shieldsPath(n string, p touch.Path, effect skills.Effect) bool {
 }
 
 // expandToKnown is n with its patterns replaced by the parts of known that they match:
-// the shell may expand n to that.
-func expandToKnown(n, known string) string {
-	if !hasMeta(n) {
+// the shell may expand n to that. meta says whether n has patterns.
+func expandToKnown(n, known string, meta bool) string {
+	if !meta {
 		return n
 	}
 	parts, to := strings.Split(n, "/"), strings.Split(known, "/")

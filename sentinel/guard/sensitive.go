@@ -107,10 +107,9 @@ func (g *Guard) cutHome(n string, parts []string) []string {
 	return parts[at:]
 }
 
-// findSensitive returns the place beyond the core that n, a name of p, lies in, and
-// whether a person may allow it.
-func (g *Guard) findSensitive(n string, p touch.Path, effect skills.Effect) (signal string, ask bool) {
-	parts := splitPath(n)
+// findSensitive returns the place beyond the core that n, a name of p with these parts, lies
+// in, and whether a person may allow it.
+func (g *Guard) findSensitive(n string, parts []string, p touch.Path, effect skills.Effect) (signal string, ask bool) {
 	if len(parts) == 0 {
 		return "", false
 	}

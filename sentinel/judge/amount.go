@@ -304,7 +304,7 @@ func findOtherCurrency(v *view) finding {
 		return f
 	}
 	var have map[string]bool // read where it is needed
-	v.eachArg(func(a skills.Arg) {
+	v.c.WalkArgs(func(a skills.Arg) {
 		s, ok := a.Text()
 		if !ok || !isAny(lastWord(v.splitArgName(a.Name)), currencyNames) {
 			return
@@ -337,7 +337,7 @@ func findManyMore(v *view) finding {
 		return f
 	}
 	most := max(slices.Max(v.request.sums.all), farMore)
-	v.eachArg(func(a skills.Arg) {
+	v.c.WalkArgs(func(a skills.Arg) {
 		n, ok := a.Value.(json.Number)
 		if !ok || !isAny(lastWord(v.splitArgName(a.Name)), countNames) {
 			return

@@ -349,7 +349,7 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 			v.orders = append(v.orders, st.Said().Fold())
 		}
 	}
-	v.s.Walk(c.Parsed(), v.takeArg)
+	c.WalkArgs(v.takeArg)
 	v.takeKeys(c.Parsed(), "", 0)
 	return v
 }

@@ -30,7 +30,7 @@ func findEverything(v *view) finding {
 	if v.request == nil || v.p.needs&removes == 0 || v.request.delegates || v.request.mentionsAny(allWords, allParts) {
 		return f
 	}
-	v.eachArg(func(a skills.Arg) {
+	v.c.WalkArgs(func(a skills.Arg) {
 		s, text := a.Text()
 		on, _ := a.Value.(bool)
 		s = strings.TrimSpace(foldText(s))

@@ -39,7 +39,7 @@ func findWiderRights(v *view) finding {
 			}
 		}
 	}
-	v.eachArg(func(a skills.Arg) {
+	v.c.WalkArgs(func(a skills.Arg) {
 		fits := isAny(v.splitArgName(a.Name), rightNames) || isAny(v.splitArgName(topLevelName(a.Pointer)), rightNames)
 		switch s, ok := a.Text(); {
 		case a.Marks.Has(skills.Content):

@@ -44,21 +44,6 @@ type view struct {
 	lastName  string
 	lastWords []string
 	climbs    *finding // see climbingArgs
-	// first are the arguments that the walk of readCall came by first, of seen in all.
-	first [4]skills.Arg
-	seen  int
-}
-
-// eachArg calls fn for every argument, as skills.Skill.Walk does. Most calls have so few
-// that they needn't be walked again.
-func (v *view) eachArg(fn func(skills.Arg)) {
-	if v.seen == 0 || v.seen > len(v.first) {
-		v.s.Walk(v.c.Parsed(), fn)
-		return
-	}
-	for _, a := range v.first[:v.seen] {
-		fn(a)
-	}
 }
 
 // climbingArgs returns the declared arguments with a path that climbs.
@@ -79,9 +64,6 @@ func (v *view) splitArgName(name string) []string {
 }
 
 func (v *view) takeArg(a skills.Arg) {
-	if v.seen++; v.seen <= len(v.first) {
-		v.first[v.seen-1] = a
-	}
 	arg := topLevelName(a.Pointer)
 	if !v.s.Declares(arg) {
 		arg = ""
@@ -370,7 +352,10 @@ func (v *view) takeKeys(at any, arg string, deep int) {
 	}
 	switch at := at.(type) {
 	case map[string]any:
-		for _, k := range slices.Sorted(maps.Keys(at)) {
+		var few [8]string // most objects have no more keys
+		keys := slices.AppendSeq(few[:0], maps.Keys(at))
+		slices.Sort(keys)
+		for _, k := range keys {
 			if deep > 0 {
 				v.takeAddressKey(k, arg)
 			} else if arg = k; !v.s.Declares(k) {

@@ -153,7 +153,7 @@ func mayCutTexts(c sentinel.Call, request string, v view) bool {
 		return false
 	}
 	fits := true
-	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
+	c.WalkArgs(func(a skills.Arg) {
 		text, _ := a.Text() // what is no text is short
 		if len(text) <= maxString || a.Marks.Has(skills.Secret) || v.keys {
 			return // a secret is replaced, whatever its length

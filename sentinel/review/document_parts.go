@@ -101,7 +101,7 @@ func describeSteps(t sentinel.Trace, n int) *[]stepPart {
 // kind of thing it is and which declared argument it stands in.
 func describeTouches(c sentinel.Call, v view) []string {
 	secret := map[string]bool{}
-	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
+	c.WalkArgs(func(a skills.Arg) {
 		switch {
 		case !a.Marks.Has(skills.Secret):
 		case a.Declared:

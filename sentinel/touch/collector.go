@@ -18,8 +18,20 @@ import (
 // follow symbolic links (not at all with NoFS). What it can't read in full (a
 // command line beyond MaxShell, nested too deeply, or no shell) it names in
 // Unparsed, so that a reader can refuse it.
-func Of(s *skills.Skill, args map[string]any, env Env) (t Touch) {
-	c := &collector{env: env, links: path.NewLinks(env), effect: accessOf(s.Effect()), budget: bash.NewBudget()}
+func Of(s *skills.Skill, args map[string]any, env Env) Touch {
+	return OfWalk(s, func(fn func(skills.Arg)) { s.Walk(args, fn) }, env)
+}
+
+// OfWalk is Of for a caller that walks the arguments for more than this. walk must call
+// what it is handed for each of them, as s.Walk does.
+func OfWalk(s *skills.Skill, walk func(fn func(skills.Arg)), env Env) (t Touch) {
+	room := &struct { // in one piece: most calls are small
+		collector
+		links  path.Links
+		budget bash.Budget
+	}{collector: collector{env: env, effect: accessOf(s.Effect())}, links: path.MakeLinks(env)}
+	c := &room.collector
+	c.links, c.budget = &room.links, &room.budget
 	defer func() {
 		// A parser that breaks on hostile text must not break its caller,
 		// and what it did not read counts as unreadable.
@@ -28,7 +40,7 @@ func Of(s *skills.Skill, args map[string]any, env Env) (t Touch) {
 			t.Unparsed = appendNew(t.Unparsed, c.arg)
 		}
 	}()
-	s.Walk(args, c.takeArgument)
+	walk(c.takeArgument)
 	c.flushList()
 	return c.touch
 }
@@ -68,13 +80,15 @@ func (c *collector) takeArgument(a skills.Arg) {
 	}
 	c.arg = a.Name
 	text, isText := a.Text()
-	if parent, item := findListOf(a); isText && item && a.Marks.Has(skills.Shell) {
-		if parent != c.listAt {
-			c.flushList()
+	if isText && a.Marks.Has(skills.Shell) {
+		if parent, item := findListOf(a); item {
+			if parent != c.listAt {
+				c.flushList()
+			}
+			c.listAt, c.listName = parent, a.Name
+			c.list = append(c.list, text)
+			return
 		}
-		c.listAt, c.listName = parent, a.Name
-		c.list = append(c.list, text)
-		return
 	}
 	c.flushList()
 	c.arg = a.Name

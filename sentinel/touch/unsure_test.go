@@ -41,6 +41,19 @@ func TestUnsureParts(t *testing.T) {
 		`x=tmp/a; unset x; : "${x:=tmp/b}"; rm -rf "/$x"`, `x=tmp/a; unset -f x; rm -rf "/$x"`, `rm -rf "/tmp/a${ANY:+-$ANY}"`,
 	} {
 		require.Empty(t, shell(t, line).Dangers, line)
+		require.Empty(t, shell(t, line).Unparsed, line)
 		require.False(t, doubts(t, line, touch.UnsetTree), line)
+	}
+}
+
+// The word behind an operator may be missing, and is read once where it counts.
+func TestAlternativesAreReadOnce(t *testing.T) {
+	for line, commands := range map[string]int{
+		`x=a; echo "${x:-}"`: 1, `x=a; echo ${x-}`: 1, `x=a; unset x; echo "${x:-}"`: 2, `echo "${ANY:-}" "${ANY:+}"`: 1,
+		`x=a; echo "${x:-$(id)}"`: 2, `x=a; unset x; echo "${x:-$(id)}"`: 3, `x=a; unset x; echo "${x:=$(id)}"`: 3,
+		`x=a; unset x; echo "${x:-$(echo "${x:-$(echo "${x:-$(id)}")}")}"`: 5,
+	} {
+		require.Empty(t, shell(t, line).Unparsed, line)
+		require.Len(t, shell(t, line).Commands, commands, line)
 	}
 }

@@ -79,7 +79,7 @@ func (a *action) printOutput() stream {
 		a.s.made.tells > a.before.tells
 	a.markSecrets(&out)
 	out.coded = !out.known && !a.use.Dumps && (out.coded || a.use.Input == programs.Shown && a.in.coded || a.s.made.codes > a.before.codes)
-	out.foreign = !out.known && (out.foreign || a.use.Network && !a.use.Dumps || decoders[a.name] ||
+	out.foreign = !out.known && (out.foreign || a.use.Network && !a.use.Dumps || decoders.has(a.name) ||
 		a.use.Input == programs.Shown && a.in.foreign)
 	return out
 }
@@ -123,6 +123,9 @@ func (a *action) wordsOf(p programs.Part) []field {
 }
 
 func (a *action) actOnPart(p programs.Part) {
+	if p.Role == programs.Data && (saysText.has(a.name) || textOptions.has(p.Option) || p.Option == "" && findsText.has(a.name)) {
+		return // text that names no file
+	}
 	f := a.fieldOf(&p)
 	switch p.Role {
 	case programs.File:
@@ -144,10 +147,8 @@ func (a *action) actOnPart(p programs.Part) {
 			a.assignVariable(name, f.withText(val))
 		}
 	case programs.Data:
-		if !saysText[a.name] && !textOptions[p.Option] && (p.Option != "" || !findsText[a.name]) {
-			a.at.mentionWords([]field{f})
-			a.reportSecretFile(p, f)
-		}
+		a.at.mentionWords([]field{f})
+		a.reportSecretFile(p, f)
 	case programs.Sent:
 		a.sendText(p, f)
 	case programs.Process:
@@ -186,9 +187,9 @@ func (a *action) sendText(p programs.Part, f field) {
 // saysText are the programs whose words are text that names no file, findsText
 // those whose operand without an option is a pattern or a program.
 var (
-	saysText = toSet("echo printf true false : export man which type whereis hash tr test [ [[ expr read let set unset alias declare " +
+	saysText = newWordSet("echo printf true false : export man which type whereis hash tr test [ [[ expr read let set unset alias declare " +
 		"local typeset readonly")
-	findsText = toSet("grep egrep fgrep rg ag ack zgrep sed awk gawk mawk jq yq xq perl ruby python python3 node find fd")
+	findsText = newWordSet("grep egrep fgrep rg ag ack zgrep sed awk gawk mawk jq yq xq perl ruby python python3 node find fd")
 )
 
 // unpacks are the programs that write what an archive or a patch says.
@@ -336,14 +337,18 @@ func mapInside(text, inside, host string) string {
 // listUncovered are the words that no part stands in: what they hold may be a
 // path. Those behind a line or code are its parameters.
 func (a *action) listUncovered() []field {
-	if !slices.ContainsFunc(a.args, mayNamePath) { // most
+	first := 0
+	for first < len(a.args) && !mayNamePath(a.args[first].text) {
+		first++
+	}
+	if first == len(a.args) { // most
 		return nil
 	}
 	var out []field
 	covered, parameters := a.markCoveredWords()
 	for i, f := range a.args {
 		option := len(f.text) > 1 && f.text[0] == '-'
-		if covered[i] || !mayNamePath(f) || !option && (i > parameters || saysText[a.name] || findsText[a.name]) {
+		if covered[i] || !mayNamePath(f.text) || !option && (i > parameters || saysText.has(a.name) || findsText.has(a.name)) {
 			continue
 		}
 		out = append(out, f)
@@ -351,9 +356,9 @@ func (a *action) listUncovered() []field {
 	return out
 }
 
-func mayNamePath(f field) bool {
-	for i := range len(f.text) {
-		switch f.text[i] {
+func mayNamePath(text string) bool {
+	for i := range len(text) {
+		switch text[i] {
 		case '/', '~', '.', ':':
 			return true
 		}
@@ -399,11 +404,11 @@ func (a *action) reportUnread() {
 }
 
 // partitioners do to a disk as their input says.
-var partitioners = toSet("fdisk gdisk cfdisk sgdisk sfdisk parted")
+var partitioners = newWordSet("fdisk gdisk cfdisk sgdisk sfdisk parted")
 
 // readInput does with the standard input what the program does.
 func (a *action) readInput() {
-	if partitioners[a.name] && a.in.open && !hasFlag(a.args, "l", "list") && slices.ContainsFunc(a.args, a.s.isOnDevice) {
+	if partitioners.has(a.name) && a.in.open && !hasFlag(a.args, "l", "list") && slices.ContainsFunc(a.args, a.s.isOnDevice) {
 		a.s.addDanger(DeviceWrite)
 	}
 	switch a.use.Input {
@@ -434,7 +439,7 @@ func (a *action) sendInput() {
 }
 
 // textOptions are the options whose value is text for people.
-var textOptions = toSet("-m --message --msg --title --body --text --comment --note --notes --desc --description --subject --summary " +
+var textOptions = newWordSet("-m --message --msg --title --body --text --comment --note --notes --desc --description --subject --summary " +
 	"--prompt --query --grep --pattern --regex --regexp --label --reason --name --content --match --search")
 
 // programOptions are those whose value a program is likely to run.
@@ -451,7 +456,7 @@ func (a *action) tryUnknown() {
 	}
 	for i, f := range a.args {
 		opt, val, joined := strings.Cut(f.text, "=")
-		if textOptions[opt] || i > 0 && textOptions[a.args[i-1].text] {
+		if textOptions.has(opt) || i > 0 && textOptions.has(a.args[i-1].text) {
 			continue
 		}
 		if joined && !strings.ContainsAny(f.text, " \n") {
@@ -472,7 +477,7 @@ func (a *action) tryUnknown() {
 func (a *action) noteTraits() {
 	s := a.s
 	if !a.use.Known || !a.use.Reads || a.use.Network {
-		s.made.impure = s.made.impure || !s.quiet && !instant[a.name]
+		s.made.impure = s.made.impure || !s.quiet && !instant.has(a.name)
 	}
 	if a.use.Input == programs.Items {
 		s.made.opens++
@@ -496,7 +501,8 @@ type room struct {
 }
 
 func listWords(words []programs.Word, args []field) []programs.Word {
-	for _, f := range args {
+	for i := range args {
+		f := &args[i]
 		words = append(words, programs.Word{Text: f.text, Known: !f.unknown && f.proc == nil})
 	}
 	return words

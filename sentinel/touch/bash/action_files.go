@@ -238,7 +238,7 @@ func (a *action) trackFiles() {
 	case "go":
 		a.readSources("recipe")
 	default:
-		if a.trackMounts(); compilers[a.name] {
+		if a.trackMounts(); compilers.has(a.name) {
 			a.readSources("c")
 		}
 	}
@@ -350,7 +350,7 @@ func (a *action) trackCopies() {
 }
 
 // compilers make a program of a source.
-var compilers = toSet("gcc g++ cc c++ clang clang++ tcc rustc ghc javac kotlinc nvcc gfortran dmd ldc2 zig fpc")
+var compilers = newWordSet("gcc g++ cc c++ clang clang++ tcc rustc ghc javac kotlinc nvcc gfortran dmd ldc2 zig fpc")
 
 // readSources reads what a compiler is given that the line has written: it runs
 // sooner or later.
@@ -416,8 +416,8 @@ func (a *action) readProject() {
 // locates are the programs that look a name up in the whole system, greps those
 // that search through files.
 var (
-	locates = toSet("locate plocate mlocate slocate mdfind")
-	greps   = toSet("grep egrep fgrep rg ag ack")
+	locates = newWordSet("locate plocate mlocate slocate mdfind")
+	greps   = newWordSet("grep egrep fgrep rg ag ack")
 )
 
 // addLookedUp records the names that a search through the system or through
@@ -425,11 +425,11 @@ var (
 func (a *action) addLookedUp() {
 	s := a.s
 	switch {
-	case locates[a.name]:
+	case locates.has(a.name):
 		for _, o := range listOperands(a.args, "dln") {
 			s.addPathBelow(literalField("/"), globOfRegexp(o.text), true)
 		}
-	case greps[a.name]:
+	case greps.has(a.name):
 		a.addIncluded()
 	}
 }

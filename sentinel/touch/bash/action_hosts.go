@@ -108,17 +108,17 @@ func (a *action) markSecrets(out *stream) {
 		out.minted = a.in.minted
 	}
 	out.dump = a.use.Dumps && !a.use.Rehearsal || shown && a.in.dump || a.opensDump()
-	out.fetched = fetchers[a.name] || shown && a.in.fetched
+	out.fetched = fetchers.has(a.name) || shown && a.in.fetched
 	out.token = shown && a.in.token
 	if a.name == "echo" || a.name == "printf" {
-		for _, f := range a.args {
-			out.mix(f.taint)
+		for i := range a.args {
+			out.mix(a.args[i].taint)
 		}
 	}
 }
 
 // fetchers print what an address gives.
-var fetchers = toSet("curl wget http https xh aria2c")
+var fetchers = newWordSet("curl wget http https xh aria2c")
 
 // opensDump reports whether a program reads a dump that the line has made.
 func (a *action) opensDump() bool {

@@ -16,8 +16,8 @@ const (
 	maxPath    = 16 << 10
 )
 
-// Budget bounds the work for all command lines of one call. It isn't safe for
-// concurrent use.
+// Budget bounds the work for all command lines of one call. Its zero value is a whole
+// budget. It isn't safe for concurrent use.
 type Budget struct {
 	bytes, items, steps int
 	over                bool

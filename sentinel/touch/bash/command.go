@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/vedette-dev/vedette/sentinel/touch/programs"
 )
 
 func (s *shell) runCallExpr(ce *syntax.CallExpr, in stream) stream {
@@ -18,21 +20,20 @@ func (s *shell) runCallExpr(ce *syntax.CallExpr, in stream) stream {
 	if len(ce.Args) < 3 && isItself(ce.Args[0]) {
 		s.findBreeding(s.started)
 	}
-	if isPlain(ce.Args) {
-		argv := s.made.takeFields()
-		defer func() { s.made.giveFields(argv) }()
-		argv = appendPlain(argv, ce.Args)
+	argv := s.made.takeFields(len(ce.Args))
+	defer func() { s.made.giveFields(argv) }()
+	name, ok := s.readLiteral(ce.Args[0])
+	if ok { // most
+		argv = s.appendWords(append(argv, literalField(name)), ce.Args[1:])
 		return s.runWords(slices.Clip(argv), in) // nothing is added behind them
 	}
-	rest := make([]field, 0, len(ce.Args))
 	first := s.expandWord(ce.Args[0])
-	for _, w := range ce.Args[1:] {
-		if lit, ok := isSimpleWord(w); ok {
-			rest = append(rest, literalField(lit))
-			continue
-		}
-		rest = append(rest, flattenFields(s.expandWord(w))...)
-	}
+	argv = s.appendWords(argv, ce.Args[1:])
+	return s.runAlternatives(first, argv, in)
+}
+
+// runAlternatives runs a command once for each value that its first word may have.
+func (s *shell) runAlternatives(first [][]field, rest []field, in stream) stream {
 	out := stream{open: true}
 	for i, f := range first {
 		if i == 8 {
@@ -46,23 +47,14 @@ func (s *shell) runCallExpr(ce *syntax.CallExpr, in stream) stream {
 	return out
 }
 
-// isPlain reports whether words have nothing to expand: most commands.
-func isPlain(list []*syntax.Word) bool {
+// appendWords adds the fields of words.
+func (s *shell) appendWords(argv []field, list []*syntax.Word) []field {
 	for _, w := range list {
-		if _, ok := isSimpleWord(w); !ok {
-			return false
+		if text, ok := s.readLiteral(w); ok {
+			argv = append(argv, literalField(text))
+			continue
 		}
-	}
-	return true
-}
-
-// appendPlain adds the fields of words that have nothing to expand.
-func appendPlain(argv []field, list []*syntax.Word) []field {
-	if argv = argv[:0]; cap(argv) < len(list) {
-		argv = make([]field, 0, max(len(list), 4))
-	}
-	for _, w := range list {
-		argv = append(argv, literalField(w.Parts[0].(*syntax.Lit).Value))
+		argv = append(argv, flattenFields(s.expandWord(w))...)
 	}
 	return argv
 }
@@ -119,7 +111,7 @@ func (s *shell) runWords(argv []field, in stream) stream {
 
 // runProgram acts on what the table says of a program.
 func (s *shell) runProgram(name string, argv []field, in stream) stream {
-	if windowsPrograms[name] {
+	if windowsPrograms.has(name) {
 		argv = splitDrives(argv)
 	}
 	room := s.made.takeRoom()
@@ -138,7 +130,7 @@ func (s *shell) runProgram(name string, argv []field, in stream) stream {
 
 // windowsPrograms are Windows' own, whose words a backslash before a blank joins
 // in another shell: "C:\ /t".
-var windowsPrograms = toSet("del erase rd rmdir format icacls takeown cipher attrib")
+var windowsPrograms = newWordSet("del erase rd rmdir format icacls takeown cipher attrib")
 
 func splitDrives(argv []field) []field {
 	out := make([]field, 0, len(argv))
@@ -195,10 +187,10 @@ func isPlainName(text string) bool {
 }
 
 // shells are the programs that read command lines, by the name of their language.
-var shells = toSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93 pdksh yash osh oksh loksh mrsh nu elvish execline " +
+var shells = newWordSet("sh bash dash zsh ksh ash mksh fish csh tcsh rbash rzsh ksh93 pdksh yash osh oksh loksh mrsh nu elvish execline " +
 	"source .")
 
-func isShellName(name string) bool { return shells[name] }
+func isShellName(name string) bool { return shells.has(name) }
 
 // destroyers are the programs that a pattern in a command's name is tried
 // against.
@@ -221,7 +213,7 @@ func (s *shell) guessRemoval(f field, args []field) {
 
 // scary are the programs that matter under another name, and that text must
 // name before it is worth reading as a command.
-var scary = toSet("vedette rm srm shred rimraf wipe dd mkfs mke2fs mkswap wipefs blkdiscard sgdisk sfdisk parted hdparm cryptsetup " +
+var scary = newWordSet("vedette rm srm shred rimraf wipe dd mkfs mke2fs mkswap wipefs blkdiscard sgdisk sfdisk parted hdparm cryptsetup " +
 	"lvremove vgremove pvremove zpool zfs chmod chown chgrp mv find fd rsync sh bash dash zsh ksh ash fish busybox toybox sudo doas su " +
 	"env nohup xargs eval exec python python2 python3 perl ruby node php tee truncate cp rd del trash trash-put killall5 chroot ssh " +
 	"unlink rmdir badblocks newfs remove-item cmd powershell pwsh")
@@ -245,7 +237,7 @@ func (s *shell) locateProgram(name string, args []field) (stream, bool) {
 		return stream{}, false
 	}
 	ops := listOperands(args, "")
-	if len(ops) != 1 || !scary[scaryName(ops[0].text)] {
+	if len(ops) != 1 || !scary.has(scaryName(ops[0].text)) {
 		return stream{}, false
 	}
 	return knownStream("/usr/bin/" + scaryName(ops[0].text) + "\n"), true
@@ -342,7 +334,9 @@ func (s *shell) guessOperator(f field, args []field) {
 // the command's first word as it stands.
 func (s *shell) runBuiltin(first field, name string, args []field, in stream) (stream, bool) {
 	if line, ok := s.def.aliases[first.text]; ok {
-		return s.runAlias(first.text, line, args, in), true
+		out := s.runAlias(first.text, line, args, in)
+		s.weighProgram(first, args, in)
+		return out, true
 	}
 	done := stream{open: true, known: true}
 	switch name {
@@ -448,6 +442,7 @@ func (s *shell) enterFolder(dir field) *shell {
 
 // evalWords parses the joined words again.
 func (s *shell) evalWords(args []field) stream {
+	s.weighOtherLine(joinFields(args))
 	unknown := slices.ContainsFunc(args, func(f field) bool { return f.unknown })
 	if !unknown {
 		return s.parseText(joinTexts(args))
@@ -486,6 +481,37 @@ func (s *shell) runAlias(name, line string, args []field, in stream) stream {
 		return f.parseText(line + " " + joinTexts(args))
 	}
 	return f.runWords(append(literalFields(strings.Fields(line)), args...), in)
+}
+
+// weighProgram reads a command as the program that its alias hides: many a shell looks at no
+// alias. What that would do beyond the alias, a person should see.
+func (s *shell) weighProgram(first field, args []field, in stream) {
+	if !programs.Knows(programName(first.text)) {
+		return
+	}
+	t := s.readAside(func(g *shell) {
+		delete(g.ownNames().aliases, first.text)
+		g.quiet = true
+		g.runWords(append([]field{first}, args...), in)
+	})
+	unseen := len(t.Dangers) > 0 || hasNew(s.out.Doubts, t.Doubts) || hasNew(s.out.Unread, t.Unread)
+	for _, p := range t.Paths {
+		switch {
+		case slices.Contains(s.out.Paths, p):
+		case p.Access&(Write|Delete|Execute) != 0 || p.Sent:
+			unseen = true
+		default:
+			s.out.Paths = append(s.out.Paths, p)
+		}
+	}
+	if unseen {
+		s.addDoubt(OpaqueCommand)
+	}
+}
+
+// hasNew reports whether a list of codes has one that another lacks.
+func hasNew(have, list []string) bool {
+	return slices.ContainsFunc(list, func(code string) bool { return !slices.Contains(have, code) })
 }
 
 // readSubscript runs what the index of an array element substitutes.
@@ -558,14 +584,26 @@ func (s *shell) declareNames(cmd *syntax.DeclClause) stream {
 		if a.Naked && a.Name != nil && hides {
 			s.doubtVariable(a.Name.Value)
 		}
-		s.assignVariable(a)
-		if byName && a.Name != nil && a.Value != nil {
-			if to := a.Value.Lit(); syntax.ValidName(to) {
-				setKey(&s.ownNames().refs, a.Name.Value, to)
-			}
+		if !byName || !s.declareRef(a) {
+			s.assignVariable(a)
 		}
 	}
 	return stream{open: true, taint: taint{leak: leak{secret: !named}}}
+}
+
+// declareRef is "declare -n a=b". It reports whether b is a variable's name.
+func (s *shell) declareRef(a *syntax.Assign) bool {
+	if a.Name == nil || a.Value == nil {
+		return false
+	}
+	v := s.expandUnsplit(a.Value, false)
+	if len(v) != 1 || v.isUnknown() || !syntax.ValidName(v[0].text()) {
+		return false
+	}
+	if to := v[0].text(); to != a.Name.Value {
+		s.setRef(a.Name.Value, to)
+	}
+	return true
 }
 
 func (s *shell) assignVariable(a *syntax.Assign) {
@@ -578,7 +616,7 @@ func (s *shell) assignVariable(a *syntax.Assign) {
 	if a.Naked && a.Value == nil && a.Array == nil {
 		return
 	}
-	name := a.Name.Value
+	name := s.followRefs(a.Name.Value)
 	if a.Index != nil { // x[$(cmd)]=1
 		s.walkSubstitutions(a.Index)
 	}

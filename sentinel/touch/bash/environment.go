@@ -21,6 +21,7 @@ type environment struct {
 	params []field
 	inFunc bool // params are a caller's, or unknown where nil
 	unsure int  // inside something that may not run
+	chain  *chain
 }
 
 // defined is what a command line has defined so far.
@@ -53,15 +54,45 @@ func setKey[K comparable, V any](m *map[K]V, name K, v V) {
 
 // setVariable gives a variable its value; where that may not happen, one more.
 func (e *environment) setVariable(name string, v value) {
-	if old := e.def.vars[name]; e.unsure > 0 && len(old) <= maxAlts {
+	name = e.followRefs(name)
+	old, had := e.def.vars[name]
+	switch {
+	case e.unsure > 0 && len(old) <= maxAlts:
 		v = append(v[:len(v):len(v)], clearUnsure(old)...)
+	case e.unsure == 0 && had && name != "PWD":
+		e.chain.rememberValue(name, old)
 	}
 	e.ownNames().vars[name] = v
+}
+
+// maxRefs is how many names for names are followed.
+const maxRefs = 8
+
+// followRefs returns the variable that a name stands for: declare -n.
+func (e *environment) followRefs(name string) string {
+	for range maxRefs {
+		to := e.def.refs[name]
+		if to == "" {
+			break
+		}
+		name = to
+	}
+	return name
+}
+
+// setRef makes a name stand for a variable. The map is another one from then on, so that a
+// function's names can be forgotten.
+func (e *environment) setRef(name, to string) {
+	refs := maps.Clone(e.def.refs)
+	setKey(&refs, name, to)
+	e.budget.TakeBytes(16 * len(refs))
+	e.ownNames().refs = refs
 }
 
 // doubtVariable remembers that a variable may not be set any more. Its value stands beside
 // that: whether the shell really unsets it is not always sure.
 func (e *environment) doubtVariable(name string) {
+	name = e.followRefs(name)
 	v, ok := e.def.vars[name]
 	if !ok {
 		return
@@ -76,7 +107,7 @@ func (e *environment) doubtVariable(name string) {
 
 // lookUpVariable returns what a variable may hold.
 func (e *environment) lookUpVariable(name string) value {
-	name = orElse(e.def.refs[name], name)
+	name = e.followRefs(name)
 	if v, ok := e.def.vars[name]; ok {
 		return v
 	}

@@ -13,8 +13,8 @@ const maxBraces = 64
 
 // expandWord returns the fields of a word, once for each value that it may have.
 func (s *shell) expandWord(w *syntax.Word) [][]field {
-	if lit, ok := isSimpleWord(w); ok {
-		return [][]field{{{text: lit, bare: lit}}}
+	if lit, ok := s.readLiteral(w); ok {
+		return [][]field{{literalField(lit)}}
 	}
 	if !hasBraces(w) {
 		return s.expandPlain(w)
@@ -43,22 +43,40 @@ func (s *shell) expandPlain(w *syntax.Word) [][]field {
 	return out
 }
 
-// isSimpleWord is the common word: one literal without anything to expand.
-func isSimpleWord(w *syntax.Word) (string, bool) {
+// readLiteral returns the one value of the commonest words: one piece of text that stands
+// for itself, in quotes or without.
+func (s *shell) readLiteral(w *syntax.Word) (string, bool) {
 	if len(w.Parts) != 1 {
 		return "", false
 	}
-	l, ok := w.Parts[0].(*syntax.Lit)
-	if !ok {
-		return "", false
+	switch p := w.Parts[0].(type) {
+	case *syntax.Lit:
+		return p.Value, !mayExpand(p.Value)
+	case *syntax.SglQuoted:
+		return p.Value, !p.Dollar && s.budget.TakeBytes(len(p.Value))
+	case *syntax.DblQuoted:
+		text := ""
+		if len(p.Parts) == 1 {
+			l, ok := p.Parts[0].(*syntax.Lit)
+			if !ok {
+				return "", false
+			}
+			text = l.Value
+		}
+		return text, len(p.Parts) < 2 && strings.IndexByte(text, '\\') < 0 && s.budget.TakeBytes(len(text))
 	}
-	for i := range len(l.Value) {
-		switch l.Value[i] {
+	return "", false
+}
+
+// mayExpand reports whether a text without quotes may be more than itself.
+func mayExpand(text string) bool {
+	for i := range len(text) {
+		switch text[i] {
 		case '\\', '*', '?', '[', '{':
-			return "", false
+			return true
 		}
 	}
-	return l.Value, true
+	return false
 }
 
 // hasBraces reports whether w has {a,b} or {1..3}; it splits them out once.
@@ -107,11 +125,15 @@ func (s *shell) expandUnsplit(w *syntax.Word, quoted bool) value {
 // are few, the i-th of each beyond that.
 func (s *shell) expandParts(list []syntax.WordPart, quoted bool) value {
 	out := value{nil}
-	for _, p := range list {
+	for i, p := range list {
 		if s.budget.over {
 			break
 		}
 		next := s.expandPart(p, quoted)
+		if i == 0 && len(next) == 1 {
+			out = next // ours alone: no part of a word shares its value
+			continue
+		}
 		if len(next) == 1 {
 			for i := range out {
 				if i > 0 && !s.budget.TakeBytes(next[0].size()) {
@@ -168,7 +190,7 @@ func (s *shell) expandPart(p syntax.WordPart, quoted bool) value {
 		}
 		return literalValue(p.Value)
 	case *syntax.DblQuoted:
-		return append(value(nil), s.expandQuoted(p)...)
+		return s.expandQuoted(p)
 	case *syntax.ParamExp:
 		return s.useValueInWord(s.expandParameter(p), quoted)
 	case *syntax.CmdSubst:
@@ -322,18 +344,7 @@ func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (out value, ok bo
 		return markUnsure(s.expandUnsplit(p.Exp.Word, false), ""), true
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		if !v.isUnknown() && len(v) == 1 && v[0].text() != "" {
-			s.walkSubstitutions(p.Exp.Word) // a child may not have x
-			if v.isUnsure() {
-				other := ""
-				if w := s.expandUnsplit(p.Exp.Word, false); len(w) > 0 {
-					other = w[0].text()
-				}
-				v = markUnsure(v, other)
-				if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
-					s.setVariable(p.Param.Value, v)
-				}
-			}
-			return v, true
+			return s.weighAlternative(p, v), true
 		}
 		w := s.expandUnsplit(p.Exp.Word, false)
 		if p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.AssignUnset {
@@ -349,6 +360,28 @@ func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (out value, ok bo
 		return markNeverEmpty(v), true
 	}
 	return nil, false
+}
+
+// weighAlternative is ${x:-w} and its kin where x has the value v, or perhaps none any more.
+func (s *shell) weighAlternative(p *syntax.ParamExp, v value) value {
+	if !v.isUnsure() {
+		if p.Exp.Word != nil {
+			s.walkSubstitutions(p.Exp.Word) // a child may not have x
+		}
+		return v
+	}
+	other := ""
+	if p.Exp.Word != nil {
+		s.readQuotedSubscripts(p.Exp.Word)
+		if w := s.expandUnsplit(p.Exp.Word, false); len(w) > 0 {
+			other = w[0].text()
+		}
+	}
+	v = markUnsure(v, other)
+	if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
+		s.setVariable(p.Param.Value, v)
+	}
+	return v
 }
 
 // computeExpansion lets the shell library work out ${x#y}, ${x:1:2}, ${x/a/b} for each

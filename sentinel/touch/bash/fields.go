@@ -105,18 +105,27 @@ func joinFields(words []field) field {
 		return words[0]
 	}
 	out := literalField(joinTexts(words))
-	bare := make([]string, len(words))
+	bare, other := make([]string, len(words)), make([]string, len(words))
 	for i, w := range words {
-		bare[i] = w.bare
-		out.unknown, out.fed = out.unknown || w.unknown, out.fed || w.fed
+		bare[i], other[i] = w.bare, w.bare
+		if w.unsure {
+			other[i] = w.other
+		}
+		out.unknown, out.fed, out.unsure = out.unknown || w.unknown, out.fed || w.fed, out.unsure || w.unsure
 	}
 	out.bare = strings.Join(bare, " ")
+	if out.unsure {
+		out.other = strings.Join(other, " ")
+	}
 	return out
 }
 
 // splitFields makes fields of a word's pieces, as the shell splits values at
 // blanks.
 func splitFields(list frags) []field {
+	if len(list) == 1 && list[0].kind != splitFrag && list[0].kind != breakFrag {
+		return []field{fieldOfFrag(&list[0])} // most
+	}
 	var out []field
 	var cur builder
 	for _, p := range list {
@@ -142,6 +151,19 @@ func splitFields(list frags) []field {
 		}
 	}
 	return cur.end(out)
+}
+
+// fieldOfFrag is what a builder makes of one piece.
+func fieldOfFrag(p *frag) field {
+	f := field{text: p.s, bare: p.s, provenance: p.provenance, proc: p.proc, taint: p.taint}
+	if p.unsure {
+		f.other = p.bare
+	}
+	if p.kind == unknownFrag {
+		f.unknown, f.bare, f.blank = true, p.bare, p.bare == ""
+	}
+	f.glob = p.kind == litFrag && strings.ContainsAny(p.s, "*?[")
+	return f
 }
 
 func isBlank(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }

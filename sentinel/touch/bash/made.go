@@ -107,7 +107,7 @@ func (fv *fileView) findMadeFile(text string) (madeFile, bool) {
 }
 
 // decoders print what can't be looked at beforehand.
-var decoders = toSet("curl wget http https xh aria2c nc ncat netcat base64 base32 xxd openssl uudecode")
+var decoders = newWordSet("curl wget http https xh aria2c nc ncat netcat base64 base32 xxd openssl uudecode")
 
 // settleFiles gives the files that a command's redirects name what it printed.
 func (fv *fileView) settleFiles(list []written, out stream) {
@@ -128,7 +128,7 @@ func (fv *fileView) settleFiles(list []written, out stream) {
 // findRenamed returns the program that a word runs after it was copied or linked
 // under another name; those that are feared by their own name keep it.
 func (fv *fileView) findRenamed(f field, name string) string {
-	if scary[name] || f.unknown || !strings.Contains(f.text, "/") {
+	if f.unknown || strings.IndexByte(f.text, '/') < 0 || scary.has(name) {
 		return name
 	}
 	m, _ := fv.findMadeFile(f.text)
@@ -215,16 +215,17 @@ func (fv *fileView) isDumpFile(f field) bool {
 	return ok && m.dump
 }
 
-// takeFields returns room for the words of a command, which gives it back with
-// giveFields.
-func (m *made) takeFields() []field {
-	n := len(m.words)
-	if n == 0 {
-		return nil
+// takeFields returns room for the words of a command, some n of them, which gives it back
+// with giveFields.
+func (m *made) takeFields(n int) []field {
+	var argv []field
+	if last := len(m.words) - 1; last >= 0 {
+		argv, m.words = m.words[last], m.words[:last]
 	}
-	argv := m.words[n-1]
-	m.words = m.words[:n-1]
-	return argv
+	if cap(argv) < n {
+		argv = make([]field, 0, max(n, 4))
+	}
+	return argv[:0]
 }
 
 func (m *made) giveFields(argv []field) { m.words = append(m.words, argv) }

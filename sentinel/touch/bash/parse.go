@@ -135,59 +135,6 @@ func parseVariantOnce(b *Budget, lang syntax.LangVariant, text string, comments 
 	return syntax.NewParser(syntax.Variant(lang), syntax.KeepComments(comments)).Parse(strings.NewReader(text), "")
 }
 
-// parsePlain is the parser for a line of words alone, which all mean themselves; it
-// returns nil for any other. Lines within lines are often so, and long.
-func parsePlain(lang syntax.LangVariant, text string) *syntax.File {
-	n := countPlainWords(text)
-	if n == 0 || lang != syntax.LangBash {
-		return nil
-	}
-	room := make([]struct { // in one piece
-		word  syntax.Word
-		parts [1]syntax.WordPart
-		lit   syntax.Lit
-	}, n)
-	call := &syntax.CallExpr{Args: make([]*syntax.Word, n)}
-	i := 0
-	for w := range strings.SplitSeq(text, " ") {
-		r := &room[i]
-		r.lit.Value, r.parts[0], r.word.Parts = w, &r.lit, r.parts[:]
-		call.Args[i] = &r.word
-		i++
-	}
-	if reservedWords[call.Args[0].Lit()] {
-		return nil
-	}
-	return &syntax.File{Stmts: []*syntax.Stmt{{Cmd: call}}}
-}
-
-// reservedWords begin something else than a command.
-var reservedWords = toSet("if then elif else fi while until for do done case esac select function time coproc let declare local export " +
-	"readonly typeset nameref")
-
-// countPlainWords counts the words of a text that has one blank between them and
-// nothing else than letters, digits and marks that mean nothing; 0 for any other.
-func countPlainWords(text string) int {
-	n, inWord := 0, false
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', isDigit(c), c == '-', c == '.', c == '/', c == '_', c == ',':
-			if !inWord {
-				n++
-			}
-			inWord = true
-		case c == ' ' && inWord:
-			inWord = false
-		default:
-			return 0
-		}
-	}
-	if !inWord {
-		return 0
-	}
-	return n
-}
-
 // hasHashInWord reports whether a "#" stands where a word goes on.
 func hasHashInWord(text string) bool {
 	for i := 1; i < len(text); i++ {

@@ -17,8 +17,10 @@ import (
 // known text is unknown: a shell that runs it is asked about.
 func (fv *fileView) printText(name string, args []field, in stream) stream {
 	none := stream{open: true}
-	if slices.ContainsFunc(args, func(a field) bool { return a.unknown || a.proc != nil }) {
-		return none
+	for i := range args {
+		if args[i].unknown || args[i].proc != nil {
+			return none
+		}
 	}
 	switch name {
 	case "true", ":", "export", "set", "shopt", "wait", "sleep":
@@ -55,7 +57,7 @@ func (fv *fileView) printText(name string, args []field, in stream) stream {
 	case "dirname", "basename", "realpath", "readlink":
 		return fv.printPath(name, args)
 	default:
-		if filters[name] {
+		if filters.has(name) {
 			return fv.filterText(name, listTexts(args), in)
 		}
 	}
@@ -72,7 +74,7 @@ func appendTexts(texts []string, args []field) []string {
 }
 
 // filters print what they read, some of it, or it in another form.
-var filters = toSet("cat sort uniq tac tr tee grep egrep fgrep head tail base64 sed awk gawk mawk cut rev xxd")
+var filters = newWordSet("cat sort uniq tac tr tee grep egrep fgrep head tail base64 sed awk gawk mawk cut rev xxd")
 
 // lowers are the sets of small letters that tr is given, with those of capitals.
 var lowers = map[string]string{"a-z": "A-Z", "[a-z]": "[A-Z]", "[:lower:]": "[:upper:]"}

@@ -13,6 +13,7 @@ import (
 type reporter struct {
 	out    *Findings
 	budget *Budget
+	texts  *textRoom
 	quiet  bool // the text may be no shell at all
 }
 
@@ -46,16 +47,23 @@ func (r *reporter) addCommand(name string, args []field, opaque bool) {
 	if r.quiet {
 		return
 	}
-	cmd := Command{Name: name, Opaque: opaque, Dynamic: opaque, Args: make([]string, len(args))}
+	cmd := Command{Name: name, Opaque: opaque, Dynamic: opaque, Args: r.texts.takeTexts(len(args))}
 	if opaque {
 		cmd.Name = ""
 		r.addDoubt(OpaqueCommand)
 	}
-	for i, a := range args {
-		cmd.Args[i] = a.text
-		cmd.Dynamic = cmd.Dynamic || a.unknown
+	for i := range args {
+		cmd.Args[i] = args[i].text
+		cmd.Dynamic = cmd.Dynamic || args[i].unknown
 	}
 	r.out.Commands = append(r.out.Commands, cmd)
+}
+
+// growCommands makes room for the commands of n statements in one piece.
+func (r *reporter) growCommands(n int) {
+	if !r.quiet && n > 4 {
+		r.out.Commands = slices.Grow(r.out.Commands, min(n, maxSteps))
+	}
 }
 
 // addOpaque records an interpreter whose program can't be known.

@@ -13,6 +13,7 @@ import (
 
 // runCommandLine reads an argument that is a command line.
 func (s *shell) runCommandLine(f field) stream {
+	s.weighOtherLine(f)
 	switch {
 	case f.proc != nil || f.text == "":
 		return stream{open: true}
@@ -27,6 +28,21 @@ func (s *shell) runCommandLine(f field) stream {
 	return s.fork().parseText(f.text)
 }
 
+// weighOtherLine reads a line as it is where another text stands in place of its unsure
+// parts, and leaves it in doubt where that destroys what nothing brings back.
+func (s *shell) weighOtherLine(f field) {
+	if !f.unsure || f.other == f.text {
+		return
+	}
+	t := s.readAside(func(g *shell) {
+		g.quiet = true
+		g.parseText(f.other)
+	})
+	if len(t.Dangers) > 0 || slices.Contains(t.Doubts, UnsetTree) {
+		s.addDoubt(UnsetTree)
+	}
+}
+
 // runHook reads a value that some program runs as a command line, with marks of
 // its own before it and behind it: what it touches counts, that it may be no
 // line of a shell does not.
@@ -38,6 +54,7 @@ func (s *shell) runHook(f field) {
 	if text == "" || f.blank || f.proc != nil {
 		return
 	}
+	s.weighOtherLine(f)
 	if slices.Contains(destroyers, programName(text)) && !strings.Contains(text, " ") { // what it destroys, its caller says
 		s.addUnread(UnreadOption)
 	}
@@ -62,6 +79,7 @@ func (s *shell) runHook(f field) {
 func (s *shell) runScriptText(lang string, f field, params []field) stream {
 	g := s.fork()
 	g.inFunc, g.params, g.started = false, slices.Clone(params), s.place
+	g.weighOtherLine(f)
 	if f.unknown {
 		s.addOpaque(lang)
 		g.guessLine(f.text)
@@ -301,7 +319,7 @@ func (s *shell) readCode(f field, lang string) {
 		return
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(f.bare), " ")
-	if lang == "tcl" || scary[first] || strings.HasPrefix(first, "/") && scary[scaryName(first)] {
+	if lang == "tcl" || scary.has(first) || strings.HasPrefix(first, "/") && scary.has(scaryName(first)) {
 		s.guessLine(f.bare) // a line that was given to the wrong program; Tcl's are much like a shell's
 	}
 	s.readInlineCode(lang, f.bare, 0)
@@ -500,10 +518,10 @@ func (s *shell) tryCommands(name string, args []field) {
 		f := args[i]
 		opt, val, joined := strings.Cut(f.text, "=")
 		switch {
-		case textOptions[f.text]:
+		case textOptions.has(f.text):
 			i++
-		case textOptions[opt]:
-		case scary[scaryName(f.text)]:
+		case textOptions.has(opt):
+		case scary.has(scaryName(f.text)):
 			if s.trySuffix(args[i:]) {
 				left--
 			}
@@ -583,9 +601,9 @@ func namesScaryProgram(text string) bool {
 	for text != "" {
 		i := strings.IndexAny(text, " \t\n;|&()`'\"$<>{}!\\=,")
 		if i < 0 {
-			return scary[scaryName(text)]
+			return scary.has(scaryName(text))
 		}
-		if i > 1 && scary[scaryName(text[:i])] {
+		if i > 1 && scary.has(scaryName(text[:i])) {
 			return true
 		}
 		text = text[i+1:]

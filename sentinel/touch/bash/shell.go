@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,11 +22,12 @@ type shell struct {
 	fileView
 	running map[*syntax.Stmt]place // functions being read, which may be recursive
 	place
-	started place // of the script
-	nesting int   // of statements
-	level   int   // of command lines inside command lines
-	trial   int   // guesses inside guesses
-	tried   bool  // the words at hand are such a guess already
+	started place  // of the script
+	linked  *chain // of the "&&" that the statement at hand is the left side of
+	nesting int    // of statements
+	level   int    // of command lines inside command lines
+	trial   int    // guesses inside guesses
+	tried   bool   // the words at hand are such a guess already
 }
 
 func newShell(env path.Env, b *Budget) *shell {
@@ -34,10 +36,11 @@ func newShell(env path.Env, b *Budget) *shell {
 		defined
 		made
 		Findings
+		textRoom
 	}{}
 	room.vars = map[string]value{}
 	s := &room.shell
-	s.reporter = reporter{out: &room.Findings, budget: b}
+	s.reporter = reporter{out: &room.Findings, budget: b, texts: &room.textRoom}
 	s.env, s.def = env, &room.defined
 	s.links, s.made = path.NewLinks(env), &room.made
 	s.running = map[*syntax.Stmt]place{}
@@ -54,6 +57,7 @@ func newShell(env path.Env, b *Budget) *shell {
 func (s *shell) fork() *shell {
 	s.shared = true
 	f := *s
+	f.chain = nil // what it assigns doesn't come back
 	return &f
 }
 
@@ -70,6 +74,7 @@ func (s *shell) runStatements(list []*syntax.Stmt, in stream) stream {
 		return s.runStatement(list[0], in)
 	}
 	out := stream{open: true, known: true}
+	s.growCommands(len(list))
 	var text strings.Builder
 	for _, st := range list {
 		o := s.runStatement(st, in)
@@ -193,14 +198,7 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 		}
 		return out
 	case syntax.AndStmt:
-		x := s.runStatement(b.X, in)
-		if s.aside == 0 {
-			s.branches++
-		}
-		y := s.runStatement(b.Y, in)
-		out := stream{open: true, known: x.known && y.known, text: x.text + y.text, taint: x.taint}
-		out.mix(y.taint)
-		return out
+		return runChain(s, b, in)
 	}
 	x := s.runStatement(b.X, in)
 	if s.aside > 0 {
@@ -223,6 +221,16 @@ func (s *shell) walkSubstitutions(n syntax.Node) {
 			return false
 		case *syntax.SglQuoted: // let 'x[$(cmd)]=1'
 			s.readSubscript(n.Value)
+		}
+		return true
+	})
+}
+
+// readQuotedSubscripts reads what stands in quotes inside a node and may be an index.
+func (s *shell) readQuotedSubscripts(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if q, ok := n.(*syntax.SglQuoted); ok {
+			s.readSubscript(q.Value)
 		}
 		return true
 	})
@@ -331,7 +339,7 @@ func isConstant(cond []*syntax.Stmt, until bool) bool {
 }
 
 // instant are the commands that take no time.
-var instant = toSet("echo printf true : let disown")
+var instant = newWordSet("echo printf true : let disown")
 
 // isFlood reports whether a loop's body starts something in the background and
 // does nothing that takes time.
@@ -350,7 +358,7 @@ func isFlood(body []*syntax.Stmt) bool {
 		if !ok {
 			return false
 		}
-		if len(call.Args) > 0 && !instant[call.Args[0].Lit()] {
+		if len(call.Args) > 0 && !instant.has(call.Args[0].Lit()) {
 			return false
 		}
 	}
@@ -467,13 +475,16 @@ func (s *shell) callFunction(name string, args []field, in stream) stream {
 		return stream{open: true}
 	}
 	s.running[body] = place{s.aside, s.branches}
-	params, inFunc := s.params, s.inFunc
+	params, inFunc, refs := s.params, s.inFunc, s.def.refs
 	s.inFunc = true
 	s.params = slices.Clone(args)
 	s.unsure++
 	s.level++
 	defer func() {
 		s.params, s.inFunc = params, inFunc
+		if !maps.Equal(s.def.refs, refs) {
+			s.ownNames().refs = refs
+		}
 		delete(s.running, body)
 		s.unsure--
 		s.level--
@@ -484,26 +495,36 @@ func (s *shell) callFunction(name string, args []field, in stream) stream {
 // feedConsumers lets the commands of >( … ) read what is written to them.
 func (s *shell) feedConsumers(st *syntax.Stmt, in, out stream) {
 	for _, r := range st.Redirs {
-		s.feedConsumer(r.Word, out)
-	}
-	if call, ok := st.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
-		if call.Args[0].Lit() != "tee" {
-			in = stream{}
+		if p, ok := findConsumer(r.Word); ok {
+			s.feedConsumer(p, out)
 		}
+	}
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok {
 		for _, w := range call.Args {
-			s.feedConsumer(w, in)
+			p, ok := findConsumer(w)
+			switch {
+			case !ok:
+			case call.Args[0].Lit() == "tee":
+				s.feedConsumer(p, in)
+			default:
+				s.feedConsumer(p, stream{})
+			}
 		}
 	}
 }
 
-func (s *shell) feedConsumer(w *syntax.Word, from stream) {
+// findConsumer returns the >( … ) that a word is.
+func findConsumer(w *syntax.Word) (*syntax.ProcSubst, bool) {
 	if w == nil || len(w.Parts) != 1 {
-		return
+		return nil, false
 	}
-	if p, ok := w.Parts[0].(*syntax.ProcSubst); ok && p.Op == syntax.CmdOut {
-		from.open = true
-		s.fork().runStatements(p.Stmts, from)
-	}
+	p, ok := w.Parts[0].(*syntax.ProcSubst)
+	return p, ok && p.Op == syntax.CmdOut
+}
+
+func (s *shell) feedConsumer(p *syntax.ProcSubst, from stream) {
+	from.open = true
+	s.fork().runStatements(p.Stmts, from)
 }
 
 // closeFindings says how far the line was read.

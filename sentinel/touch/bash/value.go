@@ -176,8 +176,8 @@ func markUnsure(v value, other string) value {
 	return out
 }
 
-// clearUnsure takes back what markUnsure says. The branch that unset a variable is most
-// often the one that sets it again.
+// clearUnsure takes back what markUnsure says of a variable that may be gone. The branch
+// that unset it is most often the one that sets it again.
 func clearUnsure(v value) value {
 	if !v.isUnsure() {
 		return v
@@ -185,6 +185,9 @@ func clearUnsure(v value) value {
 	out := make(value, len(v))
 	for i, f := range v {
 		out[i] = slices.Clone(f)
+		if slices.ContainsFunc(f, func(p frag) bool { return p.unsure && p.bare != "" }) {
+			continue // another text may stand there
+		}
 		for j := range f {
 			out[i][j].unsure = false
 		}

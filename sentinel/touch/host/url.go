@@ -55,6 +55,14 @@ func ListInnerHosts(text string) []Host {
 // a metadata service that it names and nothing else. inner are those that
 // stand inside the text, as ListInnerHosts returns them.
 func ListNamed(text string, isURL bool) (whole, inner []Host) {
+	if !isURL && isPlainPath(text) {
+		return nil, nil
+	}
+	return listAllNamed(text, isURL)
+}
+
+// listAllNamed is ListNamed for any text.
+func listAllNamed(text string, isURL bool) (whole, inner []Host) {
 	whole = ListURLHosts(text, isURL)
 	inner = ListInnerHosts(text)
 	if strings.Contains(text, "%3") || strings.Contains(text, "%2") {
@@ -73,6 +81,22 @@ func ListNamed(text string, isURL bool) (whole, inner []Host) {
 		}
 	}
 	return whole, inner
+}
+
+// isPlainPath reports whether a text names files and surely no host: names in plain letters
+// with slashes between them, the last of which ends like no name that has a zone.
+func isPlainPath(text string) bool {
+	slash := false
+	for i := range len(text) {
+		switch c := text[i]; {
+		case isLetter(c), isDigit(c), c == '.', c == '_':
+		case c == '/':
+			slash = true
+		default:
+			return false
+		}
+	}
+	return slash && text[len(text)-1] != '.' && !zonedEndings[strings.ToLower(text[strings.LastIndexByte(text, '.')+1:])]
 }
 
 func isWeb(text string) bool {

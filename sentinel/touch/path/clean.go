@@ -10,6 +10,9 @@ import (
 // relative paths against env.Root. Drive letters stay ("C:/x") and network
 // names keep two slashes ("//host/share").
 func Clean(raw string, env Env) string {
+	if p, ok := readPlain(raw, env); ok {
+		return p
+	}
 	s := DecodeText(raw)
 	if i := strings.IndexByte(s, 0); i > 0 {
 		s = s[:i]
@@ -20,6 +23,39 @@ func Clean(raw string, env Env) string {
 // ListReadings returns every path that raw may be read as, the decoded one
 // first.
 func ListReadings(raw string, env Env) []string {
+	if p, ok := readPlain(raw, env); ok && !strings.HasPrefix(p, "/proc/") {
+		return []string{p}
+	}
+	return listAllReadings(raw, env)
+}
+
+// readPlain returns the only reading of a text of plain names with slashes between them:
+// most. Below /proc there may be others.
+func readPlain(raw string, env Env) (string, bool) {
+	for i := range len(raw) {
+		if c := raw[i]; !isSolidByte(c) && c != '/' && c != '.' {
+			return "", false
+		}
+	}
+	if raw == "" || !needsNoDecoding(raw) {
+		return "", false
+	}
+	p := raw
+	if raw[0] != '/' {
+		p = joinRoot(env.Root, raw)
+	}
+	return p, isResolved(p)
+}
+
+func joinRoot(root, p string) string {
+	if strings.HasSuffix(root, "/") {
+		return root + p
+	}
+	return root + "/" + p
+}
+
+// listAllReadings is ListReadings for any text.
+func listAllReadings(raw string, env Env) []string {
 	out := []string{Clean(raw, env)}
 	add := func(p string) {
 		if !slices.Contains(out, p) {
@@ -74,11 +110,7 @@ func resolveLexically(p string, env Env, lax bool) string {
 	case isNetworkName(p):
 		prefix = "/"
 	case !strings.HasPrefix(p, "/"):
-		root := env.Root
-		if !strings.HasSuffix(root, "/") {
-			root += "/"
-		}
-		p = root + p
+		p = joinRoot(env.Root, p)
 	}
 	return prefix + resolveDots(p, lax)
 }

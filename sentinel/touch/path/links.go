@@ -28,7 +28,13 @@ type entry struct {
 }
 
 // NewLinks returns Links for one call. With NoFS they follow nothing.
-func NewLinks(env Env) *Links { return &Links{off: env.NoFS} }
+func NewLinks(env Env) *Links {
+	l := MakeLinks(env)
+	return &l
+}
+
+// MakeLinks is NewLinks for a caller that has room for them.
+func MakeLinks(env Env) Links { return Links{off: env.NoFS} }
 
 // Follow returns where clean leads: every existing component resolved, what
 // does not exist yet appended as it is. What can't be followed (a loop, a

@@ -138,7 +138,7 @@ func (r *reader) endOptions(i int) int {
 				r.row, r.operands, r.assigns, r.slots, r.stopped = loaded().findProgramRow("sh"), r.operands[:0], 0, nil, false
 				return i
 			}
-			r.addPart(*c.dash, i, 0, "--")
+			r.addPart(c.dash, i, 0, "--")
 			if c.dash.form == allWords {
 				return len(r.args)
 			}
@@ -296,7 +296,7 @@ func (r *reader) recordValues(o *option, next int) int {
 	}
 	for n := next; n < next+o.values; n++ {
 		if n != at {
-			r.addPart(kind{Part: Part{Role: Data}}, n, 0, o.name)
+			r.addPart(&kind{Part: Part{Role: Data}}, n, 0, o.name)
 		}
 	}
 	r.addHit(o, at, 0, r.args[at].Text)
@@ -328,7 +328,7 @@ func (r *reader) noteHit(o *option, value string) {
 func (r *reader) addHit(o *option, i, from int, value string) {
 	r.noteHit(o, value)
 	if o.values > 0 && (from > 0 || !o.hasSign(joinedSign)) && from <= len(r.args[i].Text) {
-		r.addOptionValue(o.kind, o.keyed, i, from, o.name)
+		r.addOptionValue(&o.kind, o.keyed, i, from, o.name)
 	}
 }
 
@@ -345,7 +345,7 @@ func (r *reader) readOperand(i int) int {
 	for n := r.row; n != nil; n = n.optionsParent() {
 		if len(n.keys) > 0 {
 			if k, at := findKeyedKind(n.keys, t); k != nil {
-				r.addPart(k.kind, i, at, t[:at])
+				r.addPart(&k.kind, i, at, t[:at])
 				return i + 1
 			}
 		}
@@ -433,3 +433,6 @@ func isAssignment(t string) bool {
 	}
 	return true
 }
+
+// Knows reports whether the table has a row of a program.
+func Knows(name string) bool { return findProgram(name) != nil }

@@ -124,7 +124,7 @@ func (r *reader) addOperands() {
 		if s == len(slots) {
 			return
 		}
-		r.addPart(slots[s].kind, i, 0, "")
+		r.addPart(&slots[s].kind, i, 0, "")
 		if !slots[s].each && !slots[s].assign {
 			s++
 		}
@@ -132,10 +132,10 @@ func (r *reader) addOperands() {
 }
 
 // addOptionValue adds the value of an option, whose key may say what it is.
-func (r *reader) addOptionValue(k kind, keys []keyed, i, from int, option string) {
+func (r *reader) addOptionValue(k *kind, keys []keyed, i, from int, option string) {
 	if len(keys) > 0 {
 		if found, at := findKeyedKind(keys, r.args[i].Text[from:]); found != nil {
-			r.addPart(found.kind, i, from+at, option)
+			r.addPart(&found.kind, i, from+at, option)
 			return
 		}
 	}
@@ -176,7 +176,7 @@ func matchesKey(pattern, key string) bool {
 }
 
 // addPart adds the piece of word i from byte from on.
-func (r *reader) addPart(k kind, i, from int, option string) {
+func (r *reader) addPart(k *kind, i, from int, option string) {
 	text := r.args[i].Text[from:]
 	p := k.Part
 	p.Arg, p.From, p.End, p.Option = i, from, i+1, option
@@ -207,7 +207,7 @@ func (r *reader) addPart(k kind, i, from int, option string) {
 }
 
 // noteInputUse notes what becomes of the input that a word stands for.
-func (r *reader) noteInputUse(k kind) {
+func (r *reader) noteInputUse(k *kind) {
 	switch {
 	case k.Sent:
 		r.stdin = &Use{Input: Leaves}
@@ -244,7 +244,7 @@ func (r *reader) addRequestBody(p Part, named bool) {
 		file = file[:end]
 	}
 	if isStandardInput(file) {
-		r.noteInputUse(kind{Part: Part{Sent: true}})
+		r.noteInputUse(&kind{Part: Part{Sent: true}})
 		return
 	}
 	p.Role, p.Access, p.Sent, p.From = File, Read, true, p.From+at+1

@@ -204,6 +204,9 @@ func (r *row) findSubcommand(word string) *row {
 	if r.hasTrait(nocaseStyle) {
 		word = strings.ToLower(word)
 	}
+	if len(r.children) == 0 {
+		return r.findGlobSubcommand(word, nil)
+	}
 	if c := r.children[word]; c != nil {
 		return c
 	}
