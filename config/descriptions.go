@@ -139,8 +139,9 @@ var descriptions = map[string]string{
 	"Sentinel.modes": "Other modes for some effects and some skills; a skill's own counts before its effect's.",
 	"Sentinel.answer": "binary: the model approves or rejects; graded: it says besides how sure it is, and reject_below counts " +
 		"(default binary).",
-	"Sentinel.reject_below": "With answer: graded, the confidence below which a call is rejected (default 0.50).",
-	"Sentinel.arguments":    "What of a call's arguments the model is shown: values, or keys, their names alone (default values).",
+	"Sentinel.reject_below": "With answer: graded, the score below which an approval is none (default 0.50). The score is how likely the model takes the " +
+		"call to be right.",
+	"Sentinel.arguments": "What of a call's arguments the model is shown: values, or keys, their names alone (default values).",
 	"Sentinel.reasoning": "Let the model write a short reasoning before its decision: slower, for models that don't reason by " +
 		"themselves (default false).",
 	"Sentinel.trace": "How many of the agent's last steps the model is told of: skill, effect, trust, outcome and size, no " +

@@ -28,9 +28,9 @@ type Sentinel struct {
 	Mode Mode `yaml:"mode" cfg:"enum=enforce|shadow|off"`
 	// Modes are other modes for some effects and some skills.
 	Modes Modes `yaml:"modes"`
-	// Answer is binary, or graded: with a confidence.
+	// Answer is binary, or graded: with how likely the call is right.
 	Answer string `yaml:"answer" cfg:"enum=binary|graded"`
-	// RejectBelow is the confidence below which a graded approval is none.
+	// RejectBelow is the score below which a graded approval is none.
 	RejectBelow Hundredths `yaml:"reject_below"`
 	// Arguments is values, or keys: the model is shown names alone.
 	Arguments string `yaml:"arguments" cfg:"enum=values|keys"`

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/vedette-dev/vedette/sentinel/evidence"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -37,6 +38,7 @@ type readings struct {
 	looseAnswer, looseAsked lazy[*Said]
 	squeezed                lazy[string] // of the arguments
 	memo                    Memo
+	evidence                lazy[*evidence.Reading]
 }
 
 type lazy[T any] struct {

@@ -41,8 +41,8 @@ func newReviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (senti
 		Models: models, Unavailable: unavailable, Unjudgeable: unjudgeable,
 		Timeout: cfg.Sentinel.Timeout, Breaker: review.Breaker{Failures: b.Failures, Window: b.Window, OpenFor: b.OpenFor},
 		Concurrency: cfg.Sentinel.Concurrency, Retries: cfg.Sentinel.Retries, Terms: listTerms(cfg), Escalate: second,
-		CacheTTL: o.cacheTTL, Apart: o.apart, CacheSize: cfg.Sentinel.CacheSize, Purse: o.purse, RulesFor: cfg.Sentinel.Budget.RulesFor,
-		Doubts: review.DoubtsMode(cfg.Sentinel.Doubts), Unproved: o.apart, Flows: o.flows,
+		CacheTTL: o.cacheTTL, CacheSize: cfg.Sentinel.CacheSize, Purse: o.purse, RulesFor: cfg.Sentinel.Budget.RulesFor,
+		Doubts: review.DoubtsMode(cfg.Sentinel.Doubts), Measure: review.Measure{Apart: o.apart, Unproved: o.apart}, Flows: o.flows,
 		Observer: o.observer, Log: o.log, Now: o.now,
 	}, cfg.Sentinel))
 }

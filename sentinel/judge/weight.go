@@ -32,6 +32,7 @@ var weights = map[string]weight{
 	"amount_unknown":    doubtful,
 	"amount_nowhere":    doubtful,
 	SignalUnasked:       doubtful,
+	SignalRival:         doubtful,
 	SignalUnreadable:    doubtfulUntainted,
 	SignalIntentMention: offsetting,
 }

@@ -248,7 +248,7 @@ func TestDoubtsCountWithoutAJudgement(t *testing.T) {
 		})
 	}
 	t.Run("unavailable", func(t *testing.T) {
-		g := gate(t, review.Options{Unavailable: table, Unproved: true, Doubts: review.DoubtsReview}, closedPort(t))
+		g := gate(t, review.Options{Unavailable: table, Measure: review.Measure{Unproved: true}, Doubts: review.DoubtsReview}, closedPort(t))
 		d, state := decideInDoubt(t, g, call(t, proposal{skill: "self.modify"}), "other_topic")
 		require.Equal(t, sentinel.Ask, d.Outcome)
 		require.Equal(t, sentinel.DoubtCounted, state)
@@ -259,7 +259,7 @@ func TestDoubtsCountWithoutAJudgement(t *testing.T) {
 // Where canaries are never asked, for measuring, a model that failed none may spend doubts.
 func TestUnprovedModelsSpendWhereMeasured(t *testing.T) {
 	c := newCandidate(t)
-	g := gate(t, review.Options{Doubts: review.DoubtsReview, Unproved: true}, c.URL)
+	g := gate(t, review.Options{Doubts: review.DoubtsReview, Measure: review.Measure{Unproved: true}}, c.URL)
 	_, state := decideInDoubt(t, g, call(t, proposal{skill: "self.modify"}), "other_topic")
 	require.Equal(t, sentinel.DoubtSpent, state)
 	require.Equal(t, review.CanaryFailed, c.sitDoubts(t, g, 2, 0, 0).Result)

@@ -158,7 +158,7 @@ func judgedVerdict(a answer, name string, before []*fault) sentinel.Verdict {
 	v := sentinel.Pass()
 	switch {
 	case a.unsure:
-		v = sentinel.Refuse(CodeUnsure, "the sentinel approved the call with a confidence below sentinel.reject_below")
+		v = sentinel.Refuse(CodeUnsure, "the sentinel approved the call with a score below sentinel.reject_below")
 	case !a.approve:
 		v = sentinel.Refuse(CodeRejected, "the sentinel rejected the call")
 	}
