@@ -2,6 +2,7 @@ package sentinel
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 
 	"github.com/vedette-dev/vedette/sentinel/evidence"
@@ -56,6 +57,18 @@ func (c Call) Evidence() *evidence.Report {
 	})
 }
 
+// WithEvidence returns the call with evidence that shows what the options say. It is c itself where
+// c's evidence does.
+func (c Call) WithEvidence(o EvidenceOptions) Call {
+	e := c.parts().evidence
+	if e == nil || e.options == o {
+		return c
+	}
+	parts := *c.parts()
+	parts.evidence = &callEvidence{options: o}
+	return Call{&parts, c.findings}
+}
+
 func (c Call) hasEvidence() bool {
 	p := c.parts()
 	return p.evidence != nil && p.skill != nil && p.follows == nil
@@ -86,6 +99,12 @@ func (c Call) EvidenceDigest() [sha256.Size]byte {
 		return [sha256.Size]byte{}
 	}
 	return c.parts().evidence.digest.get(func() [sha256.Size]byte { return c.Evidence().Digest() })
+}
+
+// EvidenceKey is EvidenceDigest in hexadecimal digits.
+func (c Call) EvidenceKey() string {
+	sum := c.EvidenceDigest()
+	return hex.EncodeToString(sum[:])
 }
 
 func (c Call) showEvidence() shownEvidence {

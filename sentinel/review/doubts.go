@@ -27,9 +27,12 @@ func (m DoubtsMode) checkDoubts() error {
 	return &skills.PathError{Path: "sentinel.doubts", Msg: fmt.Sprintf("%q is not one of review, count", string(m))}
 }
 
-// noteDoubts notes in a judgement which doubts were in its question.
-func noteDoubts(c sentinel.Call, v sentinel.Verdict) sentinel.Verdict {
+// noteDoubts notes in a judgement which doubts were in its question, and which evidence.
+func (o Options) noteDoubts(c sentinel.Call, v sentinel.Verdict) sentinel.Verdict {
 	f, _ := c.Findings() // none hold no doubts
 	v.SpentDoubts = sentinel.DoubtsKey(f.Signals)
+	if o.showsEvidence() {
+		v.SpentEvidence = c.EvidenceKey()
+	}
 	return v
 }

@@ -112,8 +112,9 @@ type Options struct {
 	Observer Observer
 	// Doubts says what becomes of the judge's doubts. Empty is DoubtsReview.
 	Doubts DoubtsMode
-	// Evidence is what the calls' evidence shows, as sentinel.Options.Evidence says. Where its
-	// mode is not off, the question has the evidence and the system message says how to read it.
+	// Evidence is what the calls' evidence shows, with the values that Keys withholds withheld.
+	// Where its mode is not off, the question has the evidence and the system message says how to
+	// read it. sentinel.Options.Evidence should be the same, so that it is worked out once.
 	Evidence sentinel.EvidenceOptions
 	// Measure is for measuring a model.
 	Measure Measure
@@ -170,6 +171,7 @@ func (o Options) checkAndComplete() (Options, error) {
 	default:
 		errs = append(errs, &skills.PathError{Path: "sentinel.mode", Msg: fmt.Sprintf("%q is not one of enforce, shadow, off", string(o.Mode))})
 	}
+	o.Evidence.Keys = o.Keys
 	switch {
 	case o.RejectBelow == 0:
 		o.RejectBelow = DefaultRejectBelow

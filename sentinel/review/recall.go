@@ -90,6 +90,7 @@ func (g *Gate) Prejudge(ctx context.Context, c sentinel.Call) {
 	if mode, _ := g.o.modeOf(c); mode != Enforce {
 		return
 	}
+	c = c.WithEvidence(g.o.Evidence)
 	if g.answers != nil {
 		if _, ok := g.answers.get(situationKey(c)); ok {
 			return

@@ -167,7 +167,7 @@ func TestSchemaless(t *testing.T) {
 		require.Equal(t, schemaOf(t, ""), string(body.Tools[0].Function.Parameters))
 		require.JSONEq(t, `{"type":"function","function":{"name":"sentinel_decision"}}`, string(body.Choice))
 		system, _ := lastMessages(t, s)
-		require.Equal(t, prompt(t, "")+"\n\n"+prompt(t, "-answer")+" "+prompt(t, "-tool"), system)
+		require.Equal(t, prompt(t, "")+"\n\n"+prompt(t, "-evidence")+"\n\n"+prompt(t, "-answer")+" "+prompt(t, "-tool"), system)
 	})
 	t.Run("tool, graded", func(t *testing.T) {
 		_, v := ask(t, llm.ViaTool, review.Options{Graded: true, RejectBelow: 70}, func(w http.ResponseWriter, _ *http.Request, _ int) {
