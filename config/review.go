@@ -62,6 +62,8 @@ type Sentinel struct {
 	Canaries Canaries `yaml:"canaries"`
 	// Doubts is review, or count: each doubt of the judge counts, whatever a model says.
 	Doubts string `yaml:"doubts" cfg:"enum=review|count"`
+	// Evidence is records, provenance, off or all: what the review is shown of where values were seen.
+	Evidence string `yaml:"evidence" cfg:"enum=records|provenance|off|all"`
 	// Unavailable is what happens while no model can be reached.
 	Unavailable Fallback `yaml:"unavailable"`
 	// Unjudgeable is what happens where a model is reachable and the call has no
@@ -141,7 +143,7 @@ func sentinelDefaults() Sentinel {
 		Breaker:     Breaker{Failures: 5, Window: time.Minute, OpenFor: 30 * time.Second},
 		Concurrency: 1024, Retries: 1, CacheTTL: 5 * time.Minute, CacheSize: 10_000, Timeout: 30 * time.Second,
 		Escalate: Escalate{Rejected: []string{"read", "create"}, Approved: []string{"irreversible", "costs_money"}},
-		Canaries: Canaries{Every: 6 * time.Hour}, Doubts: "review",
+		Canaries: Canaries{Every: 6 * time.Hour}, Doubts: "review", Evidence: "records",
 		Unavailable: Fallback{Read: Allow, Create: Allow, Modify: Ask,
 			Irreversible: Ask, CostsMoney: Ask, Outward: Ask},
 		Unjudgeable: Fallback{Read: Ask, Create: Ask, Modify: Ask,

@@ -27,7 +27,7 @@ const (
 
 // findEvidenceSigns lists what the evidence of the call speaks against it, beside what was found
 // without it.
-func (v *view) findEvidenceSigns(found []sentinel.Evidence) []sentinel.Evidence {
+func findEvidenceSigns(v *view, found []sentinel.Evidence) []sentinel.Evidence {
 	near, doubts, asks := v.c.NearMisses()
 	var out []sentinel.Evidence
 	add := func(signal, arg string, amount int) {
@@ -46,7 +46,7 @@ func (v *view) findEvidenceSigns(found []sentinel.Evidence) []sentinel.Evidence 
 	for _, f := range near {
 		n := 0
 		if !counted[f.Arg] { // two ways to be near are one sign
-			n = min(0, amountNear-v.costOfSame(found, f))
+			n = min(0, amountNear-costOfSame(v, found, f))
 		}
 		counted[f.Arg] = true
 		add(f.Signal, f.Arg, n)
@@ -62,7 +62,7 @@ func (v *view) findEvidenceSigns(found []sentinel.Evidence) []sentinel.Evidence 
 
 // costOfSame is the most that a hard signal takes for the same argument's value. With a near miss
 // it is one sign, so that the two together cost what the greater costs.
-func (v *view) costOfSame(found []sentinel.Evidence, near evidence.Finding) (n int) {
+func costOfSame(v *view, found []sentinel.Evidence, near evidence.Finding) (n int) {
 	for _, e := range found {
 		if near.Arg != "" && slices.Contains(e.Args, near.Arg) && saysOfValue(e.Signal) &&
 			!isDoubt(e, v.c.Tainted(), v.isHandedOver()) {

@@ -266,7 +266,7 @@ func (g *Gate) findBeside(v *view, rel sentinel.Evidence, related bool) (out []s
 		}
 	}
 	mergeSecrets(out)
-	return append(out, v.findEvidenceSigns(out)...)
+	return append(out, findEvidenceSigns(v, out)...)
 }
 
 // findBesideDoubt is findBeside for a relation that is in doubt. What else there is keeps

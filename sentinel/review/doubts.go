@@ -31,7 +31,7 @@ func (m DoubtsMode) checkDoubts() error {
 func (o Options) noteDoubts(c sentinel.Call, v sentinel.Verdict) sentinel.Verdict {
 	f, _ := c.Findings() // none hold no doubts
 	v.SpentDoubts = sentinel.DoubtsKey(f.Signals)
-	if o.showsEvidence() {
+	if v.SpentDoubts != "" && o.showsEvidence() {
 		v.SpentEvidence = c.EvidenceKey()
 	}
 	return v
