@@ -53,7 +53,7 @@ func (e *exam) reviewMode() {
 	}
 	if s.Canaries.Every == 0 && s.Mode != config.Off {
 		e.warn("canaries", "sentinel.canaries.every is 0s: a model that goes bad is not noticed, and none may settle the judge's doubts",
-			"set it, such as 6h; each round is six questions to each model, and once a day 44 more")
+			"set it, such as 6h; each round is six questions to each model, and once a day 54 more")
 	}
 }
 

@@ -87,6 +87,8 @@ type view struct {
 	keys  bool // names of arguments, no values
 	trace int  // steps, at most
 	plain bool // without evidence
+	// evidence is what a canary's evidence shows.
+	evidence sentinel.EvidenceOptions
 	// judged stands in for the judge's findings, of a call that no judge saw.
 	judged *judgePart
 }

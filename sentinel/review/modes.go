@@ -101,7 +101,7 @@ func (o Options) checkQuestion() error {
 
 // documentView is what a document shows of a call.
 func (o Options) documentView() view {
-	return view{keys: o.Keys, trace: o.Trace, plain: !o.showsEvidence()}
+	return view{keys: o.Keys, trace: o.Trace, plain: !o.showsEvidence(), evidence: o.Evidence}
 }
 
 // showsEvidence reports whether questions have the calls' evidence.
