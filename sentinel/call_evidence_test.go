@@ -52,10 +52,11 @@ func TestEvidenceTellsWhereValuesWereSeen(t *testing.T) {
 		"the user's words": {"Write to lund@quay.test", sentinel.Trace{}, []string{`"trust":"user"`}, []string{"nowhere"}},
 		"pasted words": {"Write to her\n> lund@quay.test", sentinel.Trace{}, []string{`"in":"pasted","trust":"stranger"`},
 			[]string{`"trust":"user"`}},
-		"a trusted record": {request, sentinel.NewTrace(step(skills.Trusted, record)), []string{`contacts.lookup#1`, `"trust":"trusted"`, "Eva Lund"}, nil},
-		"a stranger's":     {request, sentinel.NewTrace(step(skills.Untrusted, record)), []string{`"trust":"stranger"`}, []string{"Eva Lund"}},
-		"sensitive":        {request, sentinel.NewTrace(sensitive), []string{`"trust":"trusted"`}, []string{"Eva Lund"}},
-		"an error's text":  {request, sentinel.NewTrace(failed), []string{`"trust":"stranger"`}, []string{"Eva Lund"}},
+		"a trusted record": {request, sentinel.NewTrace(step(skills.Trusted, record)),
+			[]string{`contacts.lookup#1`, `"trust":"trusted"`, "Eva Lund"}, nil},
+		"a stranger's":    {request, sentinel.NewTrace(step(skills.Untrusted, record)), []string{`"trust":"stranger"`}, []string{"Eva Lund"}},
+		"sensitive":       {request, sentinel.NewTrace(sensitive), []string{`"trust":"trusted"`}, []string{"Eva Lund"}},
+		"an error's text": {request, sentinel.NewTrace(failed), []string{`"trust":"stranger"`}, []string{"Eva Lund"}},
 		"repeated by a trusted store": {request, sentinel.NewTrace(step(skills.Untrusted, record), step(skills.Trusted, record)),
 			[]string{`"trust":"tainted"`}, []string{"Eva Lund"}},
 		"an earlier turn": {request, sentinel.NewTrace().WithEarlier(step(skills.Untrusted, record)),
@@ -84,7 +85,8 @@ func TestEvidenceKnowsEarlierWords(t *testing.T) {
 // Modes show less, find the same near misses, and have another digest. Copies share their evidence.
 func TestEvidenceModes(t *testing.T) {
 	request := "Write to Eva Lund"
-	trace := sentinel.NewTrace(sentinel.Step{Skill: "contacts.lookup", Trust: skills.Trusted, Result: "Eva Lund lurd@quay.test, lund@quay.test"})
+	trace := sentinel.NewTrace(sentinel.Step{Skill: "contacts.lookup", Trust: skills.Trusted,
+		Result: "Eva Lund lurd@quay.test, lund@quay.test"})
 	seen := map[string]bool{}
 	for _, word := range []string{"records", "provenance", "all", "off"} {
 		o, err := sentinel.ParseEvidence(word)
@@ -107,7 +109,8 @@ func TestEvidenceDigestKnowsTrust(t *testing.T) {
 	request := "Write to Eva Lund"
 	key := func(trust skills.Trust) string {
 		return letterWith(t, sentinel.GrantOptions{Request: &request},
-			sentinel.NewTrace(sentinel.Step{Skill: "contacts.lookup", Trust: trust, Result: "Eva Lund lund@quay.test"}), sentinel.EvidenceOptions{}).EvidenceKey()
+			sentinel.NewTrace(sentinel.Step{Skill: "contacts.lookup", Trust: trust, Result: "Eva Lund lund@quay.test"}),
+			sentinel.EvidenceOptions{}).EvidenceKey()
 	}
 	require.NotEqual(t, key(skills.Trusted), key(skills.Untrusted))
 	require.Equal(t, key(skills.Trusted), key(skills.Trusted))

@@ -46,7 +46,8 @@ const (
 	swappedIBAN = "DE89370400440532010300"
 )
 
-var payees = sentinel.Step{Skill: "bank.payees", Args: `{}`, Trust: skills.Trusted, Result: `{"payees":[{"name":"Kim","iban":"DE89 3704 0044 0532 0130 00"}]}`}
+var payees = sentinel.Step{Skill: "bank.payees", Args: `{}`, Trust: skills.Trusted,
+	Result: `{"payees":[{"name":"Kim","iban":"DE89 3704 0044 0532 0130 00"}]}`}
 
 // A near miss is hard, costs no less than a value that nothing has, and is one sign with it.
 func TestNearMissesAreHard(t *testing.T) {

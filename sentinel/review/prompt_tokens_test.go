@@ -40,7 +40,8 @@ func TestPromptTokens(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, rejects) })
 	count := tokens(t)
 	for name, o := range map[string]review.Options{
-		"evidence": {}, "evidence graded": {Graded: true}, "evidence trace": {Trace: 20}, "default": {}, "graded": {Graded: true}, "reasoning": {Reasoning: true}, "keys": {Keys: true}, "trace": {Trace: 20},
+		"evidence": {}, "evidence graded": {Graded: true}, "evidence trace": {Trace: 20},
+		"default": {}, "graded": {Graded: true}, "reasoning": {Reasoning: true}, "keys": {Keys: true}, "trace": {Trace: 20},
 		"graded keys": {Graded: true, Keys: true}, "everything": {Graded: true, Keys: true, Reasoning: true, Trace: 20},
 	} {
 		o.Models = []*llm.Client{client(t, llm.Config{BaseURL: s.URL})}
