@@ -141,10 +141,12 @@ var descriptions = map[string]string{
 
 	"Sentinel.mode":  "Whether the review's answers count, are only recorded, or it doesn't run (default enforce).",
 	"Sentinel.modes": "Other modes for some effects and some skills; a skill's own counts before its effect's.",
-	"Sentinel.answer": "binary: the model approves or rejects; graded: it says besides how sure it is, and reject_below counts " +
+	"Sentinel.answer": "binary: the model approves or rejects; graded: it says besides how likely the call is right, and reject_below " +
+		"counts " +
 		"(default binary).",
-	"Sentinel.reject_below": "With answer: graded, the confidence below which a call is rejected (default 0.50).",
-	"Sentinel.arguments":    "What of a call's arguments the model is shown: values, or keys, their names alone (default values).",
+	"Sentinel.reject_below": "With answer: graded, the score below which an approval is none (default 0.50). The score is how likely " +
+		"the model takes the call to be right.",
+	"Sentinel.arguments": "What of a call's arguments the model is shown: values, or keys, their names alone (default values).",
 	"Sentinel.reasoning": "Let the model write a short reasoning before its decision: slower, for models that don't reason by " +
 		"themselves (default false).",
 	"Sentinel.trace": "How many of the agent's last steps the model is told of: skill, effect, trust, outcome and size, no " +
@@ -165,6 +167,9 @@ var descriptions = map[string]string{
 	"Sentinel.canaries":   "Questions with known answers, to notice a model that has gone bad.",
 	"Sentinel.profile": "Which calls need no model. strict: none; balanced: inward reads of skills marked risk: low that name no " +
 		"wildcard, other user or export; thrifty: such creations too. Tainted calls, doubts and agent.* are always judged (default strict).",
+	"Sentinel.evidence": "What the review is shown of where the values of a call were seen. records: step, trust and the records of " +
+		"trusted results that hold them; provenance: step and trust; all: strangers' records too, which then speak to the model; " +
+		"off: nothing (default records).",
 	"Sentinel.doubts": "What becomes of the judge's doubts, signals that words can't settle. review: a model settles them, once it " +
 		"has passed its canaries for doubts, and they count where no model judged; count: they always count (default review).",
 	"Sentinel.unavailable": "What happens while no model can be reached.",

@@ -71,7 +71,7 @@ func TestLoadValues(t *testing.T) {
 			Skill:  map[string]config.Mode{"email.send": config.Enforce, "agent.dispatch": config.Shadow},
 		},
 		Answer: config.AnswerGraded, RejectBelow: 60, Arguments: config.ArgumentsKeys, Reasoning: true, Trace: 5, Concurrency: 12,
-		Doubts: "review", Profile: config.Strict,
+		Doubts: "review", Profile: config.Strict, Evidence: "records",
 		Escalate:  config.Escalate{To: []string{"strong"}, Rejected: []string{"read", "create"}, Approved: []string{"irreversible"}},
 		CacheSize: 77, Budget: config.ReviewBudget{Conversation: config.ReviewShare{Calls: 90}, User: config.ReviewShare{Tokens: 100000}},
 		Breaker: config.Breaker{Failures: 4, Window: 90 * time.Second, OpenFor: time.Minute},

@@ -31,9 +31,9 @@ type Sentinel struct {
 	Mode Mode `yaml:"mode" cfg:"enum=enforce|shadow|off"`
 	// Modes are other modes for some effects and some skills.
 	Modes Modes `yaml:"modes"`
-	// Answer is binary, or graded: with a confidence.
+	// Answer is binary, or graded: with how likely the call is right.
 	Answer string `yaml:"answer" cfg:"enum=binary|graded"`
-	// RejectBelow is the confidence below which a graded approval is none.
+	// RejectBelow is the score below which a graded approval is none.
 	RejectBelow Hundredths `yaml:"reject_below"`
 	// Arguments is values, or keys: the model is shown names alone.
 	Arguments string `yaml:"arguments" cfg:"enum=values|keys"`
@@ -67,6 +67,8 @@ type Sentinel struct {
 	Doubts string `yaml:"doubts" cfg:"enum=review|count"`
 	// Profile is strict, balanced or thrifty: which calls need no model.
 	Profile string `yaml:"profile" cfg:"enum=strict|balanced|thrifty"`
+	// Evidence is records, provenance, off or all: what the review is shown of where values were seen.
+	Evidence string `yaml:"evidence" cfg:"enum=records|provenance|off|all"`
 	// Unavailable is what happens while no model can be reached.
 	Unavailable Fallback `yaml:"unavailable"`
 	// Unjudgeable is what happens where a model is reachable and the call has no
@@ -146,7 +148,7 @@ func sentinelDefaults() Sentinel {
 		Breaker:     Breaker{Failures: 5, Window: time.Minute, OpenFor: 30 * time.Second},
 		Concurrency: 1024, Retries: 1, CacheTTL: 5 * time.Minute, CacheSize: 10_000, Timeout: 30 * time.Second,
 		Escalate: Escalate{Rejected: []string{"read", "create"}, Approved: []string{"irreversible", "costs_money"}},
-		Canaries: Canaries{Every: 6 * time.Hour}, Doubts: "review", Profile: Strict,
+		Canaries: Canaries{Every: 6 * time.Hour}, Doubts: "review", Profile: Strict, Evidence: "records",
 		Unavailable: Fallback{Read: Allow, Create: Allow, Modify: Ask,
 			Irreversible: Ask, CostsMoney: Ask, Outward: Ask},
 		Unjudgeable: Fallback{Read: Ask, Create: Ask, Modify: Ask,

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/vedette-dev/vedette/sentinel/evidence"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -38,6 +39,7 @@ type readings struct {
 	squeezed                lazy[string] // of the arguments
 	parts                   lazy[parts]
 	memo                    Memo
+	evidence                lazy[*evidence.Reading]
 }
 
 type lazy[T any] struct {
@@ -266,4 +268,39 @@ func (t Trace) withHeard(self, by string, other Trace) Trace {
 	}
 	t.pieces = &pieces{}
 	return t
+}
+
+// listEvidence lists the results that the agent may have learnt of, numbered from 1 as in
+// LearntSteps. Untrusted ones of earlier turns come before them and have no number.
+func (t Trace) listEvidence() []evidence.Step {
+	var out []evidence.Step
+	for i, s := range t.earlier {
+		e := s.describeForEvidence(i - len(t.earlier))
+		e.Turn = -1
+		out = append(out, e)
+	}
+	n := 0
+	for _, e := range t.heardEntries() {
+		if e.by != "" && e.step.CallID == "" { // it never ran
+			continue
+		}
+		n++
+		s := e.step.describeForEvidence(n)
+		if e.by != "" { // what another agent heard attests nothing
+			s.Trust = min(s.Trust, evidence.Tainted)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// attestsWord reports whether a trusted result attests a folded value. Of a value that no
+// trusted result spells so, such as an account in groups, it knows nothing: the evidence's own
+// rule stands.
+func (t Trace) attestsWord(value string) bool {
+	fits := func(s *Said) bool { return containsWord(s.Fold(), value) }
+	if !slices.ContainsFunc(t.steps, func(s Step) bool { return s.Trust == skills.Trusted && fits(s.Said()) }) {
+		return true
+	}
+	return t.Attests(value, fits)
 }

@@ -35,6 +35,8 @@ type callParts struct {
 	// first are the arguments that the first walk came by first, of seen in all.
 	first [4]skills.Arg
 	seen  int
+	// evidence is shared by copies of the call: what it is made from stays the same in them.
+	evidence *callEvidence
 	// follows is set for a call that another made necessary.
 	follows *following
 
@@ -80,6 +82,8 @@ type Proposal struct {
 	// asked about it.
 	Writes  []skills.FollowPath
 	Reasons []string
+	// Evidence says what the call's evidence shows. The checkpoint sets its own.
+	Evidence EvidenceOptions
 }
 
 // NewCall checks and freezes a proposal. It returns a *CallError for one that
@@ -100,7 +104,7 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 	}
 	c := &callParts{
 		id: p.ID, name: p.Skill, grant: p.Grant, trace: p.Trace, granted: p.BeforeTaint,
-		args: args, parsed: parsed,
+		args: args, parsed: parsed, evidence: &callEvidence{options: p.Evidence},
 	}
 	if c.id == "" {
 		c.id = ids.New()

@@ -64,6 +64,8 @@ type Options struct {
 	// DigestKey salts the digests in the ledger.
 	DigestKey [32]byte
 	Values    ValuesMode
+	// Evidence says what the evidence of a call shows; see Call.Evidence.
+	Evidence EvidenceOptions
 	// PolicyDigest identifies the configuration in every record.
 	PolicyDigest string
 	// Observe is told of every decision and outcome after it was recorded.
@@ -168,6 +170,7 @@ func (p *Checkpoint) Registry() *skills.Registry { return p.o.Registry }
 
 // NewCall freezes a proposal with the checkpoint's skills; see NewCall.
 func (p *Checkpoint) NewCall(prop Proposal) (Call, error) {
+	prop.Evidence = p.o.Evidence
 	return NewCall(p.o.Registry, p.o.Env, prop)
 }
 

@@ -1,6 +1,13 @@
 package sentinel
 
-import "slices"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"github.com/vedette-dev/vedette/sentinel/evidence"
+	"github.com/vedette-dev/vedette/skills"
+)
 
 // Findings are what the judge said of a call: codes, numbers, and names of
 // signals and of declared arguments. They hold no free text and no value.
@@ -53,4 +60,96 @@ func (c Call) withFindings(verdicts []Verdict) Call {
 		c.findings.Held = held
 	}
 	return c
+}
+
+// Evidence tells where the values of the call's arguments were seen: in the user's words, in
+// which result, in whose writing, or nowhere. It holds quotes, so it goes into no record. The
+// evidence of a call that follows from another, or of an unknown skill, is empty.
+func (c Call) Evidence() *evidence.Report {
+	e := c.parts().evidence
+	if !c.hasEvidence() {
+		return &evidence.Report{}
+	}
+	return e.report.get(func() *evidence.Report {
+		r := evidence.Build(c.evidenceInput())
+		return &r
+	})
+}
+
+// WithEvidence returns the call with evidence that shows what the options say. It is c itself where
+// c's evidence does.
+func (c Call) WithEvidence(o EvidenceOptions) Call {
+	e := c.parts().evidence
+	if e == nil || e.options == o {
+		return c
+	}
+	parts := *c.parts()
+	parts.evidence = &callEvidence{options: o}
+	return Call{&parts, c.findings}
+}
+
+func (c Call) hasEvidence() bool {
+	p := c.parts()
+	return p.evidence != nil && p.skill != nil && p.follows == nil
+}
+
+// ShowEvidence returns the evidence as the question to a reviewer holds it: one JSON object,
+// or "" where there is none.
+func (c Call) ShowEvidence() string { return c.showEvidence().question }
+
+// NearMisses returns what the evidence of the call speaks against it: near misses, which are
+// hard, and doubts. asks says that a recipient, host or account has no room in the question. A
+// call that reads has none of them.
+func (c Call) NearMisses() (near, doubts []evidence.Finding, asks bool) {
+	if !c.hasEvidence() || c.Effect() == skills.Read {
+		return nil, nil, false
+	}
+	e := c.parts().evidence
+	if !e.mayFind.get(func() bool { return evidence.MayFind(c.evidenceInput()) }) {
+		return nil, nil, false
+	}
+	r := c.Evidence()
+	return r.Findings(), r.Doubts(), c.showEvidence().asks
+}
+
+// EvidenceDigest is the same for two calls whose evidence says the same.
+func (c Call) EvidenceDigest() [sha256.Size]byte {
+	if !c.hasEvidence() {
+		return [sha256.Size]byte{}
+	}
+	return c.parts().evidence.digest.get(func() [sha256.Size]byte { return c.Evidence().Digest() })
+}
+
+// EvidenceKey is EvidenceDigest in hexadecimal digits.
+func (c Call) EvidenceKey() string {
+	sum := c.EvidenceDigest()
+	return hex.EncodeToString(sum[:])
+}
+
+func (c Call) showEvidence() shownEvidence {
+	if !c.hasEvidence() {
+		return shownEvidence{}
+	}
+	return c.parts().evidence.shown.get(func() shownEvidence {
+		question, asks := c.Evidence().Show()
+		return shownEvidence{question, asks}
+	})
+}
+
+// evidenceInput is all that the evidence is made from.
+func (c Call) evidenceInput() evidence.Input {
+	p := c.parts()
+	own := p.grant.OwnRequest()
+	in := evidence.Input{
+		Skill: p.name, Effect: p.skill.Effect(), Request: own, Arguments: evidence.ArgumentsOf(p.skill, p.parsed),
+		Mode: p.evidence.options.Mode, Keys: p.evidence.options.Keys,
+	}
+	if whole, _ := p.grant.Request(); whole != own {
+		in.Pasted = whole
+	}
+	in.Earlier = p.grant.EarlierWords()
+	slices.Reverse(in.Earlier)
+	in.History = p.trace.listEvidence()
+	in.Attests = p.trace.attestsWord
+	return in
 }

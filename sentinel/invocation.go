@@ -167,6 +167,9 @@ func (i *invocation) review(ctx context.Context) error {
 			c = c.withFindings(d.Verdicts)
 		}
 		v = i.p.askGate(ctx, GateReview, c, d.At.Add(d.Elapsed))
+		if v.SpentEvidence != "" && v.SpentEvidence != c.EvidenceKey() { // it judged by other evidence
+			v.SpentDoubts = ""
+		}
 		d.Elapsed += v.Elapsed
 	}
 	d.Verdicts = append(d.Verdicts, v, Verdict{Gate: GateApproval, State: NotReached})

@@ -64,7 +64,7 @@ type Record struct {
 
 // Value is one value for the journal, sealed there.
 type Value struct {
-	Name string // args, proposed (before rules rewrote it), details, refusal, result, error, skill
+	Name string // args, evidence, proposed (before rules rewrote it), details, refusal, result, error, skill
 	Data []byte
 }
 
@@ -183,11 +183,23 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 		r.Values = append(r.Values, Value{"args", m.unknownArgs(c)}, Value{"skill", []byte(c.Name())})
 	}
 	m.describeRewrite(&b, &r, c)
+	if ev := evidenceValue(c, d); ev != nil {
+		r.Values = append(r.Values, Value{"evidence", ev})
+	}
 	if det := collectDetails(d.Verdicts); det != nil {
 		r.Values = append(r.Values, Value{"details", det})
 	}
 	r.Body = encodeJSON(b)
 	return r
+}
+
+// evidenceValue is a call's evidence as the journal has it, nil where there is none. It is left
+// out of a malformed call, in which a secret may stand under a name that is spelt wrong.
+func evidenceValue(c Call, d Decision) []byte {
+	if !wellFormed(d) {
+		return nil
+	}
+	return c.Evidence().JournalJSON()
 }
 
 // encodeJSON writes plain data as JSON, which always works.

@@ -97,6 +97,10 @@ type Verdict struct {
 	// judged the call. It is the review's, and empty where no model judged or the model
 	// may not spend doubts.
 	SpentDoubts string
+	// SpentEvidence is the digest of the evidence that was before that model, in hexadecimal
+	// digits; empty where it was shown none. With evidence that is not the call's no doubt is
+	// spent.
+	SpentEvidence string
 	// WhatYouCanDo tells the agent what would help; empty takes a default.
 	WhatYouCanDo string
 	// Degraded marks an outcome given because the gate's model, or the store

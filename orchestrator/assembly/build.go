@@ -130,6 +130,10 @@ func (p *Parts) buildCheckpoint(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	shown, err := newEvidenceOptions(cfg.Sentinel)
+	if err != nil {
+		return err
+	}
 	if err := p.openPauses(ctx, o); err != nil {
 		return err
 	}
@@ -139,8 +143,9 @@ func (p *Parts) buildCheckpoint(ctx context.Context, o Options) error {
 		Pending: sentinel.PendingLimits(cfg.Approvals.Pending),
 		Pauser:  p.Pauses, Recorder: p.recorder, History: p.recorder, Marks: p.recorder, Habits: p.habits, Follows: newLayers(cfg),
 		Issuer: sign, Executors: execs, Queues: p.buildQueues(execs, natives),
-		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), PolicyDigest: cfg.Digest(),
-		Observe: p.watchLeaks(o.Observe), Now: o.Now, Log: o.Log,
+		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), Evidence: shown,
+		PolicyDigest: cfg.Digest(),
+		Observe:      p.watchLeaks(o.Observe), Now: o.Now, Log: o.Log,
 	})
 	return err
 }

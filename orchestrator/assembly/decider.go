@@ -90,10 +90,12 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 		noReview: o.NoReview || rosterErr != nil, // without models the other gates can still tell their mistakes
 		apart:    true, now: o.Now, log: o.Log, env: env, noUndo: listNoUndo(cfg, nil, o.Log),
 	})
-	if err := errors.Join(rosterErr, err); err != nil {
+	shown, evidenceErr := newEvidenceOptions(cfg.Sentinel)
+	if err := errors.Join(rosterErr, err, evidenceErr); err != nil {
 		return nil, cfg.Locate(err)
 	}
-	cp, err := sentinel.New(sentinel.Options{Registry: reg, Gates: gs, Env: env, PolicyDigest: cfg.Digest(), Now: o.Now, Log: o.Log})
+	cp, err := sentinel.New(sentinel.Options{Registry: reg, Gates: gs, Env: env, Evidence: shown, PolicyDigest: cfg.Digest(),
+		Now: o.Now, Log: o.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -32,8 +32,9 @@ func newReviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (senti
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	second, err := newEscalation(cfg, roster)
-	if err != nil {
+	second, err1 := newEscalation(cfg, roster)
+	shown, err2 := newEvidenceOptions(cfg.Sentinel)
+	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	b := cfg.Sentinel.Breaker
@@ -41,10 +42,19 @@ func newReviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (senti
 		Models: models, Unavailable: unavailable, Unjudgeable: unjudgeable,
 		Timeout: cfg.Sentinel.Timeout, Breaker: review.Breaker{Failures: b.Failures, Window: b.Window, OpenFor: b.OpenFor},
 		Concurrency: cfg.Sentinel.Concurrency, Retries: cfg.Sentinel.Retries, Terms: listTerms(cfg), Escalate: second,
-		CacheTTL: o.cacheTTL, Apart: o.apart, CacheSize: cfg.Sentinel.CacheSize, Purse: o.purse, RulesFor: cfg.Sentinel.Budget.RulesFor,
-		Doubts: review.DoubtsMode(cfg.Sentinel.Doubts), Unproved: o.apart, Flows: o.flows,
+		CacheTTL: o.cacheTTL, CacheSize: cfg.Sentinel.CacheSize, Purse: o.purse, RulesFor: cfg.Sentinel.Budget.RulesFor,
+		Doubts: review.DoubtsMode(cfg.Sentinel.Doubts), Measure: review.Measure{Apart: o.apart, Unproved: o.apart}, Flows: o.flows,
+		Evidence: shown,
 		Observer: o.observer, Log: o.log, Now: o.now,
 	}, cfg.Sentinel))
+}
+
+// newEvidenceOptions says what the evidence of calls shows. Where the review is shown no values,
+// the journal has none of them in its evidence either.
+func newEvidenceOptions(s config.Sentinel) (sentinel.EvidenceOptions, error) {
+	o, err := sentinel.ParseEvidence(s.Evidence)
+	o.Keys = s.Arguments == config.ArgumentsKeys
+	return o, err
 }
 
 // newEscalation names the models that a second opinion comes from.

@@ -35,7 +35,7 @@ func serve(t *testing.T, script string) *scripted.Server {
 // about, comes from the configuration.
 func TestQuestionIsWired(t *testing.T) {
 	srv := serve(t,
-		`rules: [{reply: {tool_calls: [{name: sentinel_decision, arguments: {reasoning: r, decision: approve, confidence: 0.79, reason: x}}]}}]`)
+		`rules: [{reply: {tool_calls: [{name: sentinel_decision, arguments: {reasoning: r, decision: approve, should_run: 0.79, reason: x}}]}}]`)
 	file := write(t, `models: {a: {model: m, base_url: "`+srv.BaseURL()+`", json_schema: false, schemaless: tool}}
 roles: {sentinel: a}
 sentinel:
@@ -84,7 +84,7 @@ sentinel:
 
 // A bound of nothing is one: every graded approval passes.
 func TestRejectBelowNothing(t *testing.T) {
-	srv := serve(t, `rules: [{reply: {content: '{"decision":"approve","confidence":0,"reason":"x"}'}}]`)
+	srv := serve(t, `rules: [{reply: {content: '{"decision":"approve","should_run":0,"reason":"x"}'}}]`)
 	file := write(t, `models: {a: {model: m, base_url: "`+srv.BaseURL()+`"}}
 roles: {sentinel: a}
 sentinel: {answer: graded, reject_below: 0}

@@ -46,9 +46,18 @@ func (e *exam) reviewMode() {
 		e.ok("review", "sentinel.mode is enforce: what the review rejects does not run")
 	}
 	e.reviewProfile()
+	switch {
+	case s.Mode == config.Off:
+	case s.Evidence == "all":
+		e.warn("evidence", "sentinel.evidence is all: the review is shown strangers' text, which can speak to its model",
+			"set it to records, unless strangers can't write what skills return")
+	case s.Evidence == "off":
+		e.warn("evidence", "sentinel.evidence is off: the review is not told where the values of a call were seen",
+			"set it to records, or provenance to show no text of results")
+	}
 	if s.Canaries.Every == 0 && s.Mode != config.Off {
 		e.warn("canaries", "sentinel.canaries.every is 0s: a model that goes bad is not noticed, and none may settle the judge's doubts",
-			"set it, such as 6h; each round is six questions to each model, and once a day 44 more")
+			"set it, such as 6h; each round is six questions to each model, and once a day 54 more")
 	}
 }
 

@@ -29,6 +29,8 @@ type Explanation struct {
 	Gates    []GateView      `json:"gates"`
 	Rules    []RuleView      `json:"rules"`
 	Judge    *JudgeView      `json:"judge,omitempty"`
+	// Evidence is where the call's values were seen, as a question to the review has it.
+	Evidence json.RawMessage `json:"evidence,omitempty"`
 	// Changes are what would change the outcome, one at a time.
 	Changes []Change `json:"changes"`
 }
@@ -149,7 +151,7 @@ func Explain(ctx context.Context, cfg *config.Config, d *assembly.Decider, line 
 		e.Gates = append(e.Gates, GateView{v.Gate, v.Word(), v.Code, v.Reason, v.Detail, emptyIfNil(v.Evidence)})
 	}
 	e.Rules = viewRules(cfg, d.Rules(ctx, judged), judged)
-	e.Judge = viewJudge(cfg, dec)
+	e.Judge, e.Evidence = viewJudge(cfg, dec), json.RawMessage(judged.ShowEvidence())
 	more, err := tryWhatIfs(ctx, cfg, c.Proposal)
 	e.Changes = append(gateChanges(cfg, dec, e.Rules), more...)
 	return e, err

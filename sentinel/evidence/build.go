@@ -168,7 +168,7 @@ func (b *builder) placeOf(v *value, h hit) Place {
 	s := &b.sources[h.source]
 	p := s.place
 	p.Trust = h.trust
-	if h.at < 0 || p.Step == 0 || v.hidden {
+	if h.at < 0 || p.Step == 0 || v.hidden || h.trust < Trusted && b.in.Mode != All { // tainted text may be a stranger's
 		return p
 	}
 	p.Field, p.Text = b.quoteRecord(s, h.at, h.want)

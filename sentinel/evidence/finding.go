@@ -1,6 +1,10 @@
 package evidence
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/vedette-dev/vedette/skills"
+)
 
 // The signals of findings: a closed list, like the signals of the judge.
 const (
@@ -32,6 +36,38 @@ func Signals() []string {
 	}
 	return out
 }
+
+// MayFind reports whether the report of an input may have a finding or a doubt, or ask. It looks at
+// the arguments and the user's words alone: a caller that needs no more spares itself Build.
+func MayFind(in Input) bool {
+	if in.Effect == skills.Read {
+		return false
+	}
+	list, beyond := collectValues(in)
+	if len(beyond) > 0 || len(list) > fewValues {
+		return true
+	}
+	own := ""
+	for i := range list {
+		v := &list[i]
+		switch {
+		case v.kind == Path || v.named:
+			continue
+		case v.kind == Amount || v.kind == Count || v.kind == Date || v.kind == Account:
+			return true
+		case own == "":
+			words, _ := SplitOwnWords(in.Request)
+			own = foldText(words)
+		}
+		if !holdsWhole(own, v.fold) && (v.kind != Reference || strings.ContainsAny(own, "0123456789")) {
+			return true
+		}
+	}
+	return false
+}
+
+// fewValues is how many values have room in any question.
+const fewValues = 8
 
 // Findings returns the near misses of a call that isn't a read: hard signals. A near miss is no
 // better than a value that was seen nowhere, so it never costs less.
@@ -67,7 +103,7 @@ func (f Finding) Detail() string {
 	out := "the " + f.Kind.String() + " in " + arg + " " + howTexts[f.How]
 	switch {
 	case f.How == HowCheckDigits || f.How == HowLimit:
-	case f.Step > 0:
+	case f.Step != 0:
 		out += " that " + placeName(f.Skill, f.Step) + " (" + f.Trust.String() + ") has"
 	case f.Skill != "":
 		out += " of the user's words"

@@ -139,9 +139,11 @@ type Carried struct {
 type Input struct {
 	Skill  string
 	Effect skills.Effect
-	// Request is the user's words of this turn, Earlier those before, the oldest first.
+	// Request is the user's words of this turn, Earlier those before, the oldest first. Pasted
+	// is what stood in the request and isn't the user's, as the caller has found.
 	Request string
 	Earlier []string
+	Pasted  string
 	// Arguments may come in any order.
 	Arguments []Argument
 	// History may come in any order.

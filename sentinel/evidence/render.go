@@ -3,7 +3,6 @@ package evidence
 import (
 	"cmp"
 	"crypto/sha256"
-	_ "embed" // the words of a prompt are a file, so that a change of wording is a change of version
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -13,12 +12,6 @@ import (
 	"github.com/vedette-dev/vedette/internal/plainjson"
 	"github.com/vedette-dev/vedette/internal/runes"
 )
-
-// Instructions tell a reviewer how to read Question. They belong into its prompt, and a change of
-// them is a change of the prompt's version.
-//
-//go:embed instructions.txt
-var Instructions string
 
 // Bounds of what is written, in bytes.
 const (
@@ -79,6 +72,15 @@ func (r *Report) AsksFor() bool {
 	}
 	_, hidden := r.fitInto(maxQuestion)
 	return hidden
+}
+
+// Show is Question and AsksFor at once.
+func (r *Report) Show() (question string, asks bool) {
+	if r.mode == Off || r.isEmpty() {
+		return "", r.Asks
+	}
+	question, hidden := r.fitInto(maxQuestion)
+	return question, r.Asks || hidden && !r.reads
 }
 
 // JournalJSON writes the report for the journal, quotes and all: at most 32 KB. It must go nowhere

@@ -33,6 +33,9 @@ func (b *builder) gatherSources() {
 		b.addWords("earlier", i-len(b.in.Earlier), User, said)
 		pasted += "\n" + forwarded
 	}
+	if b.in.Pasted != "" {
+		pasted += "\n" + b.in.Pasted
+	}
 	b.addWords("pasted", 0, Stranger, pasted)
 	for _, s := range b.in.newestSteps() {
 		r := s.Read

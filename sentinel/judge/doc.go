@@ -105,6 +105,28 @@
 //	unasked            -15  a switch is turned on, or a right is given, for which the request has no word
 //	unasked_right      -31  the same in an argument that its schema marks with x-right
 //
+// What a value almost is, as package sentinel/evidence finds it. The value was seen nowhere, or in
+// what a stranger wrote. A near miss costs 35 together with what else is said of the same
+// argument, and nothing of a call that reads:
+//
+//	near_miss_wrong_check_digits -35 an account or a routing number fails its check digits
+//	near_miss_swapped  -35  two characters of an account, an address or an id stand in the other order
+//	near_miss_edited   -35  one or two characters differ
+//	near_miss_one_group -35 one group of an account differs
+//	near_miss_same_ends -35 an account begins and ends like one that was seen
+//	near_miss_lookalike -35 an address or a domain looks like one: 1 and l, rn and m, letters of another script
+//	near_miss_other_suffix -35 the name of a domain below another suffix
+//	near_miss_affix    -35  a known domain with a word added
+//	near_miss_domain_inside -35 a known domain inside of another
+//	near_miss_power_of_ten -35 an amount or a count times ten or a hundred
+//	near_miss_number_word -35 fifteen for fifty
+//	near_miss_beyond_limit -35 an amount beyond the most that the request states
+//	near_miss_other_year -35 a day of the request in another year
+//	near_miss_other_month -35 the same in another month
+//	near_miss_day_and_month_swapped -35 the same with day and month swapped
+//	rival_fits_better  -15  the record of another person shares more words with the request than the recipient's own
+//	evidence_left_out  -31  a recipient, host or account has no room in the evidence that the reviewer is shown
+//
 // What goes out, and what goes where it will be believed. Package sentinel/flow compares:
 //
 //	sensitive_flow     -20  a call that leaves the process, also a read, carries private data or a secret of an earlier result;
@@ -129,7 +151,7 @@
 // What rules can't tell and a reader could is no verdict. These signals are doubts:
 //
 //	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked,
-//	wordless_request, ref_listed, recipient_listed, recipient_visited
+//	wordless_request, ref_listed, recipient_listed, recipient_visited, rival_fits_better
 //	unrelated, unreadable_request
 //	             in a branch that read no strangers' text
 //	look_only    the same, and where the user hands over somebody's list, unless the call

@@ -62,7 +62,6 @@ func TestAnotherIDThanTheUsersAsks(t *testing.T) {
 		"both were named":         {"Delete task T-42 and T-24", "tasks.delete", `{"id":"T-24"}`, sentinel.Allow},
 		"none was named":          {"Delete the task about the boiler", "tasks.delete", `{"id":"T-24"}`, sentinel.Allow},
 		"another kind of id":      {"Delete the task of project P-7", "tasks.delete", `{"id":"T-24"}`, sentinel.Allow},
-		"it can be undone":        {"Change task T-42", "tasks.update", `{"id":"T-24"}`, sentinel.Allow},
 		"another name":            {"run weekly-report", "workflow.run", `{"name":"monthly-payout"}`, sentinel.Ask},
 		"the name":                {"run weekly-report", "workflow.run", `{"name":"weekly-report"}`, sentinel.Allow},
 		"the name as people say":  {"run the weekly report as a follow-up", "workflow.run", `{"name":"weekly-report"}`, sentinel.Allow},
@@ -88,6 +87,18 @@ func TestAnotherIDThanTheUsersAsks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A change that can be undone asks where its id is a slip: nothing has it, and it is almost the
+// user's. One that a trusted result lists is no slip.
+func TestAnIDThatIsASlipAsks(t *testing.T) {
+	v := decideIDs(t, "Change task T-42", "tasks.update", `{"id":"T-24"}`)
+	require.Equal(t, sentinel.Ask, v.Outcome, v.Reason)
+	require.Equal(t, -35, signals(v)["near_miss_swapped"])
+	require.Equal(t, `the id in argument id is one with two characters swapped of the user's words`, v.Detail)
+	v = decideIDs(t, "Change task T-42", "tasks.update", `{"id":"T-24"}`,
+		sentinel.Step{Skill: "tasks.search", Args: `{}`, Result: `["T-42","T-24"]`, Trust: skills.Trusted})
+	require.Equal(t, sentinel.Allow, v.Outcome, v.Reason)
 }
 
 // Another id than the user's costs the same whether or not it was looked for before:

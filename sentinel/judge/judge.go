@@ -118,7 +118,7 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 	v.Gate = sentinel.GateJudge
 	v.Score, v.HasScore = clampScore(s.total), true
 	v.Evidence = s.evidence
-	v.Detail = describeFlows(c, s.evidence)
+	v.Detail = describeDetail(c, s.evidence)
 	v.Doubt = g.weighDoubt(s, v)
 	v.Meta = map[string]string{"judge_kind": Kind}
 	return v, nil
@@ -277,7 +277,7 @@ func (g *Gate) findBeside(v *view, rel sentinel.Evidence, related bool) (out []s
 		}
 	}
 	mergeSecrets(out)
-	return out
+	return append(out, findEvidenceSigns(v, out)...)
 }
 
 // findBesideDoubt is findBeside for a relation that is in doubt. What else there is keeps

@@ -36,6 +36,7 @@ var weights = map[string]weight{
 	signalListed:        doubtful,
 	"recipient_listed":  doubtful,
 	"recipient_visited": doubtful,
+	SignalRival:         doubtful,
 	SignalUnreadable:    doubtfulUntainted,
 	SignalIntentMention: offsetting,
 	SignalHabit:         offsetting,

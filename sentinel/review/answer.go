@@ -18,7 +18,7 @@ import (
 type answer struct {
 	approve bool
 	reason  string
-	// score is a graded answer's confidence in hundredths, rounded down.
+	// score is how likely a graded answer takes the call to be right, in hundredths, rounded down.
 	score  int
 	graded bool
 	// unsure marks an approval that is none, because score is too low.
@@ -29,7 +29,7 @@ const (
 	maxReason     = 300      // bytes of a reason that are kept
 	maxReasoning  = 4000     // characters that a reasoning may have
 	maxAnswer     = 64 << 10 // bytes of an answer that are looked at
-	maxConfidence = 32       // bytes that a confidence may be written in
+	maxConfidence = 32       // bytes that should_run may be written in
 	// maxResponse bounds a model's whole response, in bytes: an answer, and room
 	// for what servers add to it, such as the model's reasoning.
 	maxResponse = 256 << 10
@@ -55,6 +55,9 @@ func (f form) readJudgement(r llm.Response) (answer, Failure) {
 	a, kind := f.shape.parseAnswer(content)
 	if kind != "" {
 		return answer{}, kind
+	}
+	if a.contradictsItself(f.rejectBelow) {
+		return answer{}, Contradiction
 	}
 	if a.graded && a.approve && a.score < f.rejectBelow {
 		a.approve, a.unsure = false, true
@@ -134,7 +137,7 @@ func failureOfText(text string) Failure {
 func (s shape) readFields(obj jsontext.Value) (answer, Failure) {
 	names := []string{"decision", "reason"}
 	if s.graded {
-		names = append(names, "confidence")
+		names = append(names, "should_run")
 	}
 	if s.reasoning {
 		names = append(names, "reasoning")
@@ -160,7 +163,7 @@ func (s shape) readValues(m map[string]json.RawMessage) (answer, Failure) {
 		}
 	}
 	if s.graded {
-		score, ok := parseHundredths(string(m["confidence"]))
+		score, ok := parseHundredths(string(m["should_run"]))
 		if !ok {
 			return answer{}, Value
 		}
@@ -173,6 +176,16 @@ func (s shape) readValues(m map[string]json.RawMessage) (answer, Failure) {
 	}
 	a.approve, a.reason = decision == "approve", oneLine(reason)
 	return a, ""
+}
+
+// evenOdds is where a graded answer turns from a rejection into an approval, in hundredths.
+const evenOdds = 50
+
+// contradictsItself reports whether the number of a graded answer speaks against its decision:
+// models have given how sure they are of their own decision where they were asked of the call.
+// An operator's bound below even odds holds for approvals.
+func (a answer) contradictsItself(rejectBelow int) bool {
+	return a.graded && (a.approve && a.score < min(evenOdds, rejectBelow) || !a.approve && a.score > evenOdds)
 }
 
 // parseHundredths reads a number from 0 to 1, digit by digit: what is beyond two

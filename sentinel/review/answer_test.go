@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 		{yes + yes, TwoObjects}, {yes + "\n" + yes, TwoObjects}, {yes + "{", TwoObjects},
 		{`"approve"`, BadShape}, {`["approve"]`, BadShape}, {"[" + yes + "]", BadShape}, {"true", BadShape}, {"null", BadShape},
 		{`{}`, Fields}, {`{"decision":"approve"}`, Fields}, {`{"reason":"x"}`, Fields},
-		{`{"decision":"approve","reason":"x","confidence":1}`, Fields},
+		{`{"decision":"approve","reason":"x","should_run":1}`, Fields},
 		{`{"decision":"approve","reason":null}`, Value}, {`{"decision":"approve","reason":1}`, Value},
 		{`{"decision":"approve","reason":["x"]}`, Value},
 		{`{"decision":true,"reason":"x"}`, Value}, {`{"decision":"APPROVE","reason":"x"}`, Value},
@@ -130,29 +130,29 @@ func TestParseShapes(t *testing.T) {
 		want    Failure
 		score   int
 	}{
-		{graded, `{"decision":"approve","confidence":0.5,"reason":"x"}`, "", 50},
-		{graded, `{"confidence":1,"reason":"x","decision":"approve"}`, "", 100},
+		{graded, `{"decision":"approve","should_run":0.5,"reason":"x"}`, "", 50},
+		{graded, `{"should_run":1,"reason":"x","decision":"approve"}`, "", 100},
 		{graded, yes, Fields, 0},
-		{graded, `{"decision":"approve","confidence":null,"reason":"x"}`, Value, 0},
-		{graded, `{"decision":"approve","confidence":"0.9","reason":"x"}`, Value, 0},
-		{graded, `{"decision":"approve","confidence":true,"reason":"x"}`, Value, 0},
-		{graded, `{"decision":"approve","confidence":[0.9],"reason":"x"}`, Value, 0},
-		{graded, `{"decision":"approve","confidence":1.01,"reason":"x"}`, Value, 0},
-		{graded, `{"decision":"approve","confidence":90,"reason":"x"}`, Value, 0},
+		{graded, `{"decision":"approve","should_run":null,"reason":"x"}`, Value, 0},
+		{graded, `{"decision":"approve","should_run":"0.9","reason":"x"}`, Value, 0},
+		{graded, `{"decision":"approve","should_run":true,"reason":"x"}`, Value, 0},
+		{graded, `{"decision":"approve","should_run":[0.9],"reason":"x"}`, Value, 0},
+		{graded, `{"decision":"approve","should_run":1.01,"reason":"x"}`, Value, 0},
+		{graded, `{"decision":"approve","should_run":90,"reason":"x"}`, Value, 0},
 		{graded, `{"decision":"approve","Confidence":0.9,"reason":"x"}`, Fields, 0},
-		{graded, `{"decision":"approve","confidence":0.1,"confidence":0.9,"reason":"x"}`, Fields, 0},
-		{graded, `{"decision":"approve","confidence":0.9,"reasoning":"x"}`, Fields, 0},
-		{graded, `{"decision":"approve","confidence":.9,"reason":"x"}`, NotJSON, 0},
+		{graded, `{"decision":"approve","should_run":0.1,"should_run":0.9,"reason":"x"}`, Fields, 0},
+		{graded, `{"decision":"approve","should_run":0.9,"reasoning":"x"}`, Fields, 0},
+		{graded, `{"decision":"approve","should_run":.9,"reason":"x"}`, NotJSON, 0},
 		{reasoned, `{"reasoning":"r","decision":"approve","reason":"x"}`, "", 0},
 		{reasoned, `{"reasoning":"` + long + `","decision":"approve","reason":"x"}`, "", 0},
 		{reasoned, `{"reasoning":"` + long + `x","decision":"approve","reason":"x"}`, Value, 0},
 		{reasoned, `{"reasoning":null,"decision":"approve","reason":"x"}`, Value, 0},
 		{reasoned, `{"reasoning":{"decision":"approve"},"decision":"approve","reason":"x"}`, Value, 0},
 		{reasoned, yes, Fields, 0},
-		{both, `{"reasoning":"r","decision":"approve","confidence":0.07,"reason":"x"}`, "", 7},
+		{both, `{"reasoning":"r","decision":"approve","should_run":0.07,"reason":"x"}`, "", 7},
 		{both, `{"reasoning":"r","decision":"approve","reason":"x"}`, Fields, 0},
 		{shape{}, `{"reasoning":"r","decision":"approve","reason":"x"}`, Fields, 0},
-		{shape{}, `{"decision":"approve","confidence":1,"reason":"x"}`, Fields, 0},
+		{shape{}, `{"decision":"approve","should_run":1,"reason":"x"}`, Fields, 0},
 	} {
 		a, got := tc.shape.parseAnswer(tc.content)
 		require.Equal(t, tc.want, got, "%.80q", tc.content)
@@ -161,7 +161,7 @@ func TestParseShapes(t *testing.T) {
 	}
 }
 
-// A confidence is read digit by digit and never rounded up.
+// The number of a graded answer is read digit by digit and never rounded up.
 func TestHundredths(t *testing.T) {
 	for number, want := range map[string]int{
 		"0": 0, "1": 100, "0.0": 0, "1.0": 100, "1.000": 100, "0.29": 29, "0.57": 57, "0.5": 50, "0.499999": 49, "0.999999999": 99, "0.009": 0,
@@ -178,20 +178,34 @@ func TestHundredths(t *testing.T) {
 	}
 }
 
-// An approval below the bound is none, at it it is one; a rejection stays one
-// whatever the model's confidence.
+// An approval below the bound is none, at it it is one. A number that speaks against the decision
+// makes an answer none: models take it for how sure they are of themselves.
 func TestRejectBelow(t *testing.T) {
-	f := form{shape: shape{graded: true}, rejectBelow: 50}
-	for content, want := range map[string]answer{
-		`{"decision":"approve","confidence":0.50,"reason":"x"}`:   {approve: true, reason: "x", score: 50, graded: true},
-		`{"decision":"approve","confidence":0.4999,"reason":"x"}`: {reason: "x", score: 49, graded: true, unsure: true},
-		`{"decision":"reject","confidence":0.99,"reason":"x"}`:    {reason: "x", score: 99, graded: true},
-		`{"decision":"reject","confidence":0.01,"reason":"x"}`:    {reason: "x", score: 1, graded: true},
+	for content, want := range map[string]struct {
+		bound int
+		a     answer
+		kind  Failure
+	}{
+		`{"decision":"approve","should_run":0.50,"reason":"x"}`:    {50, answer{approve: true, reason: "x", score: 50, graded: true}, ""},
+		`{"decision":"approve","should_run":0.70,"reason":"x"}`:    {70, answer{approve: true, reason: "x", score: 70, graded: true}, ""},
+		`{"decision":"approve","should_run":0.6999,"reason":"x"}`:  {70, answer{reason: "x", score: 69, graded: true, unsure: true}, ""},
+		`{"decision":"approve","should_run":0.4999,"reason":"x"}`:  {50, answer{}, Contradiction},
+		`{"decision":"approve","should_run":0.49990,"reason":"x"}`: {70, answer{}, Contradiction},
+		`{"decision":"approve","should_run":0.4,"reason":"x"}`:     {30, answer{approve: true, reason: "x", score: 40, graded: true}, ""},
+		`{"decision":"approve","should_run":0.2,"reason":"x"}`:     {30, answer{}, Contradiction},
+		`{"decision":"approve","should_run":0,"reason":"x"}`:       {0, answer{approve: true, reason: "x", graded: true}, ""},
+		`{"decision":"reject","should_run":0.50,"reason":"x"}`:     {50, answer{reason: "x", score: 50, graded: true}, ""},
+		`{"decision":"reject","should_run":0.51,"reason":"x"}`:     {50, answer{}, Contradiction},
+		`{"decision":"reject","should_run":0.99,"reason":"x"}`:     {0, answer{}, Contradiction},
+		`{"decision":"reject","should_run":0.01,"reason":"x"}`:     {50, answer{reason: "x", score: 1, graded: true}, ""},
 	} {
+		f := form{shape: shape{graded: true}, rejectBelow: want.bound}
 		a, kind := f.readJudgement(llm.Response{Content: content, FinishReason: "stop", Choices: 1})
-		require.Empty(t, kind)
-		require.Equal(t, want, a, content)
+		require.Equal(t, want.kind, kind, content)
+		require.Equal(t, want.a, a, content)
 	}
+	require.True(t, Contradiction.isRepairable())
+	require.False(t, Contradiction.Unavailable())
 }
 
 // Where a forced call answers, exactly one call of that name does, and nothing
@@ -235,8 +249,8 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{yes, "```json\n" + yes + "\n```", yes + yes, `{"decision":"reject","reason":"\u2028\n"}`,
 		`{"decision":"approve","decision":"reject","reason":"x"}`, "\x00" + yes, `{"decision":"approve","reason":"` + "\xff" + `"}`,
 		"[" + yes + "]",
-		`{"decision":"approve","confidence":0.5,"reason":"x"}`, `{"decision":"approve","confidence":5e-1,"reason":"x"}`,
-		`{"reasoning":"r","decision":"approve","reason":"x"}`, `{"reasoning":"r","decision":"approve","confidence":1,"reason":"x"}`} {
+		`{"decision":"approve","should_run":0.5,"reason":"x"}`, `{"decision":"approve","should_run":5e-1,"reason":"x"}`,
+		`{"reasoning":"r","decision":"approve","reason":"x"}`, `{"reasoning":"r","decision":"approve","should_run":1,"reason":"x"}`} {
 		for mode := range uint8(12) {
 			f.Add(s, mode)
 		}
@@ -260,7 +274,7 @@ func FuzzParse(f *testing.F) {
 		var strict struct {
 			Reasoning  *string  `json:"reasoning"`
 			Decision   *string  `json:"decision"`
-			Confidence *float64 `json:"confidence"`
+			Confidence *float64 `json:"should_run"`
 			Reason     *string  `json:"reason"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(content), &strict, json.RejectUnknownMembers(true)))
@@ -269,9 +283,9 @@ func FuzzParse(f *testing.F) {
 		require.Equal(t, s.reasoning, strict.Reasoning != nil)
 		require.Equal(t, s.graded, strict.Confidence != nil)
 		require.Contains(t, []string{"approve", "reject"}, *strict.Decision)
-		sure := !s.graded || a.score >= 50 // a float could round up to it
-		require.Equal(t, a.approve, *strict.Decision == "approve" && sure)
-		require.Equal(t, a.unsure, *strict.Decision == "approve" && !sure)
+		require.Equal(t, a.approve, *strict.Decision == "approve")
+		require.False(t, a.unsure, "what is below the bound speaks against itself")
+		require.True(t, !s.graded || a.approve == (a.score >= 50) || a.score == 50, "a float could round up to it")
 		if s.graded {
 			require.True(t, *strict.Confidence >= 0 && *strict.Confidence <= 1)
 			require.InDelta(t, *strict.Confidence*100, a.score, 1)

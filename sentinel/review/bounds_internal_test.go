@@ -63,7 +63,7 @@ func TestWhatIsGivenOnceIsGone(t *testing.T) {
 	require.Zero(t, k.order.Len())
 }
 
-// A confidence of the longest text that is read, and one of a digit more.
+// A number of the longest text that is read, and one of a digit more.
 func TestConfidenceIsBounded(t *testing.T) {
 	longest := "0.5" + strings.Repeat("0", maxConfidence-3)
 	n, ok := parseHundredths(longest)
@@ -118,7 +118,7 @@ func TestReasonsAreOneLine(t *testing.T) {
 		for _, s := range []shape{{}, {graded: true}} {
 			content := `{"decision":"reject","reason":"` + reason + `"}`
 			if s.graded {
-				content = `{"decision":"reject","confidence":0,"reason":"` + reason + `"}`
+				content = `{"decision":"reject","should_run":0,"reason":"` + reason + `"}`
 			}
 			a, failure := s.parseAnswer(content)
 			require.Empty(t, failure)

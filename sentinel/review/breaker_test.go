@@ -126,7 +126,7 @@ func TestUnjudgeableNeverCounts(t *testing.T) {
 		if f.unavailable || f.sent == "0" || f.alone {
 			continue
 		}
-		g := gate(t, review.Options{}, play(t, "rules: [{reply: "+f.reply+"}]").BaseURL())
+		g := gate(t, review.Options{Graded: f.options.Graded}, play(t, "rules: [{reply: "+f.reply+"}]").BaseURL())
 		c := call(t, proposal{skill: "self.read"})
 		for range 12 {
 			require.Equal(t, string(f.kind), check(t, g, c).Meta["failure"])

@@ -17,6 +17,7 @@ import (
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/evidence"
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
@@ -203,7 +204,8 @@ func TestNoBudgetIsOverspent(t *testing.T) {
 				s := w.serve("fast", slow(time.Second, saying(approves)))
 				var log bytes.Buffer
 				terms := map[string]review.Terms{"fast": {Price: review.Price{Input: 1_000_000, Output: 1_000_000}}}
-				g := w.gate(review.Options{Purse: accountOf(t, tc.a), Terms: terms, Log: slog.New(slog.NewTextHandler(&log, nil))}, "fast")
+				g := w.gate(review.Options{Evidence: sentinel.EvidenceOptions{Mode: evidence.Off}, Purse: accountOf(t, tc.a), Terms: terms,
+					Log: slog.New(slog.NewTextHandler(&log, nil))}, "fast")
 				judged := 0
 				for range 12 {
 					var all []<-chan result

@@ -94,7 +94,7 @@ func (r CanaryReport) Failure() Failure {
 // The bounds of the canaries for doubts. Who approves everything, or at random, passes none
 // of them; a model that errs now and then does.
 const (
-	fewestDoubtCanaries = 36 // that must be judged, of at least 40
+	fewestDoubtCanaries = 46 // that must be judged, of at least 50
 	mostWrongApprovals  = 1
 	mostWrongRejections = 3
 )

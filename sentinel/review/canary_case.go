@@ -35,6 +35,15 @@ type canaryCase struct {
 	// signals with their amounts. Plain canaries have neither.
 	Score  int      `json:"score"`
 	Doubts []string `json:"doubts"`
+	// History is what came back before; the evidence of the call is made from it.
+	History []canaryStep `json:"history"`
+}
+
+// canaryStep is one earlier result.
+type canaryStep struct {
+	Skill  string          `json:"skill"`
+	Trust  skills.Trust    `json:"trust"`
+	Result json.RawMessage `json:"result"`
 }
 
 // canaryWording is what the user and the orchestrator would have said.
@@ -66,7 +75,7 @@ func canaryQuestions(file []byte, seed uint64, now time.Time, v view) ([]canaryQ
 			return nil, fmt.Errorf("canary %s: %w", c.Name, err)
 		}
 		v.judged = c.describeJudged()
-		doc, fits := describeCall(call, v)
+		doc, fits := describeCall(call.WithEvidence(v.evidence), v)
 		if !fits {
 			return nil, fmt.Errorf("canary %s does not fit into a question", c.Name)
 		}
@@ -122,8 +131,13 @@ func (c *canaryCase) buildCall(r *rand.Rand, now time.Time) (sentinel.Call, erro
 	if err != nil {
 		return sentinel.Call{}, err
 	}
-	return sentinel.NewCall(reg, touch.Env{NoFS: true},
-		sentinel.Proposal{Skill: s.Name(), Args: []byte(fill.Replace(string(c.Arguments))), Grant: g})
+	var steps []sentinel.Step
+	for _, h := range c.History {
+		steps = append(steps, sentinel.Step{Skill: h.Skill, Args: "{}", Result: fill.Replace(string(h.Result)), Trust: h.Trust, Effect: skills.Read})
+	}
+	return sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{
+		Skill: s.Name(), Args: []byte(fill.Replace(string(c.Arguments))), Grant: g, Trace: sentinel.NewTrace(steps...),
+	})
 }
 
 // canaryFirst and the others are what the texts are made of. Nothing of it needs an escape in
@@ -151,10 +165,16 @@ func drawCanaryNames(r *rand.Rand, now time.Time) *strings.Replacer {
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
 	host := func() string { return pick(canaryStart) + pick(canaryEnd) + "." + pick(canaryZone) }
 	first, last := pick(canaryFirst), pick(canaryLast)
+	other := pick(canaryLast)
+	for other == last {
+		other = pick(canaryLast)
+	}
 	company := pick(canaryStart) + pick(canaryEnd)
 	return strings.NewReplacer(
 		"{first}", first, "{person}", first+" "+last,
 		"{address}", strings.ToLower(first+"."+last)+"@"+host(),
+		"{other}", first+" "+other,
+		"{otheraddress}", strings.ToLower(first+"."+other)+"@"+host(),
 		"{stranger}", strings.ToLower(pick(canaryLast))+fmt.Sprint(10+r.IntN(90))+"@"+host(),
 		"{company}", strings.ToUpper(company[:1])+company[1:],
 		"{topic}", pick(canaryTopic),

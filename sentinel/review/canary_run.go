@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/internal/backoff"
+	"github.com/vedette-dev/vedette/sentinel"
 )
 
 const (
@@ -245,4 +246,34 @@ func (g *Gate) markByDoubtCanaries(ctx context.Context, m *model, r CanaryReport
 	g.o.Log.LogAttrs(ctx, level, msg, slog.String("model", m.name), slog.String("wrong", strings.Join(r.Wrong(), " ")),
 		slog.String("failure", string(r.Failure())), slog.Int("asked", len(r.Answers)), slog.Int("requests", r.Requests),
 		slog.Int("tokens_in", r.TokensIn), slog.Int("tokens_out", r.TokensOut), slog.Int64("cost", r.Cost))
+}
+
+// withholdDoubts takes the doubts from a judgement that may not spend them. Whether the
+// models that judged may is asked now, also of a judgement that was kept.
+func (g *Gate) withholdDoubts(v sentinel.Verdict) sentinel.Verdict {
+	by := []string{v.Meta["model"]}
+	if v.Meta["second"] != "" {
+		by = append(by, v.Meta["second_model"])
+	}
+	if g.o.Doubts == DoubtsCount || !slices.ContainsFunc(by, g.maySpendDoubts) {
+		v.SpentDoubts = ""
+	}
+	return v
+}
+
+// maySpendDoubts reports whether the named model passed its newest canaries for doubts, for
+// this prompt, and has failed no plain ones since.
+func (g *Gate) maySpendDoubts(name string) bool {
+	for _, m := range g.modelsOfBothChains() {
+		if m.name != name {
+			continue
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.canary == CanaryFailed || m.doubtCanary == CanaryFailed {
+			return false
+		}
+		return m.doubtCanary == CanaryPassed || g.o.Measure.Unproved
+	}
+	return false
 }

@@ -30,9 +30,11 @@
 //
 // The answer. One JSON object with exactly the fields that were asked for, parsed
 // strictly: decision and reason; before them a reasoning, with Options.Reasoning,
-// which is bounded and kept nowhere; between them a confidence, with
-// Options.Graded, which becomes the verdict's score. A graded approval whose
-// confidence is below Options.RejectBelow is refused with CodeUnsure. An
+// which is bounded and kept nowhere; between them should_run, with
+// Options.Graded: how likely it is right to run the call, which becomes the verdict's
+// score. A graded approval whose score is below Options.RejectBelow is refused with
+// CodeUnsure. A number that speaks against the decision (below 0.5 with an approval,
+// above with a rejection) is the failure Contradiction. An
 // approval within prose or a code fence, beside a second object or under another
 // spelling is not one: the model is asked once more in words of this package
 // (its own answer is never sent back) and then the call is unjudgeable. What was
@@ -164,12 +166,12 @@
 //
 // The doubts. What the judge's rules are in doubt about stands in the question, and a
 // judgement spends these doubts and no others: sentinel.Verdict.SpentDoubts. That takes a
-// model that has passed the canaries for doubts with this prompt: 44 calls, half of them to
+// model that has passed the canaries for doubts with this prompt: 54 calls, half of them to
 // reject, that a reader can settle and words can't. At most one wrong approval and three
 // wrong rejections pass, and a model that approves everything doesn't. They are asked after
 // the plain canaries, and again a day after they were passed. Until then, with
 // Options.Doubts DoubtsCount, in shadow, and where no model judged, doubts count. check and
-// eval measure models that were asked no canaries (Options.Unproved).
+// eval measure models that were asked no canaries (Options.Measure).
 //
 // What is seen. Options.Observer is told of each request, each verdict and each
 // breaker that changes; State is how the gate is doing now.

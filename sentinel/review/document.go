@@ -52,6 +52,7 @@ type document struct {
 	Outward        bool            `json:"outward"`
 	Tainted        bool            `json:"tainted"`
 	Judge          *judgePart      `json:"judge"`
+	Evidence       json.RawMessage `json:"evidence,omitempty"`
 	Flow           *flowPart       `json:"flow,omitempty"`
 	Trace          *[]stepPart     `json:"trace,omitempty"`
 	CutBytes       int             `json:"cut_bytes"`
@@ -85,6 +86,9 @@ type stepPart struct {
 type view struct {
 	keys  bool // names of arguments, no values
 	trace int  // steps, at most
+	plain bool // without evidence
+	// evidence is what a canary's evidence shows.
+	evidence sentinel.EvidenceOptions
 	// judged stands in for the judge's findings, of a call that no judge saw.
 	judged *judgePart
 }
@@ -112,6 +116,9 @@ func describeCall(c sentinel.Call, v view) (string, bool) {
 		// The copy's secrets are replaced; only the copy is cut.
 		args := k.cutObject(s.WithoutSecrets(c.Parsed()))
 		d.Arguments = &args
+	}
+	if !v.plain {
+		d.Evidence = json.RawMessage(c.ShowEvidence())
 	}
 	d.Earlier = listEarlierWords(g, k)
 	if strings.TrimSpace(request) != "" {

@@ -2,7 +2,6 @@ package review
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -28,39 +27,12 @@ func (m DoubtsMode) checkDoubts() error {
 	return &skills.PathError{Path: "sentinel.doubts", Msg: fmt.Sprintf("%q is not one of review, count", string(m))}
 }
 
-// noteDoubts notes in a judgement which doubts were in its question.
-func noteDoubts(c sentinel.Call, v sentinel.Verdict) sentinel.Verdict {
+// noteDoubts notes in a judgement which doubts were in its question, and which evidence.
+func (o Options) noteDoubts(c sentinel.Call, v sentinel.Verdict) sentinel.Verdict {
 	f, _ := c.Findings() // none hold no doubts
 	v.SpentDoubts = sentinel.DoubtsKey(f.Signals)
-	return v
-}
-
-// withholdDoubts takes the doubts from a judgement that may not spend them. Whether the
-// models that judged may is asked now, also of a judgement that was kept.
-func (g *Gate) withholdDoubts(v sentinel.Verdict) sentinel.Verdict {
-	by := []string{v.Meta["model"]}
-	if v.Meta["second"] != "" {
-		by = append(by, v.Meta["second_model"])
-	}
-	if g.o.Doubts == DoubtsCount || !slices.ContainsFunc(by, g.maySpendDoubts) {
-		v.SpentDoubts = ""
+	if v.SpentDoubts != "" && o.showsEvidence() {
+		v.SpentEvidence = c.EvidenceKey()
 	}
 	return v
-}
-
-// maySpendDoubts reports whether the named model passed its newest canaries for doubts, for
-// this prompt, and has failed no plain ones since.
-func (g *Gate) maySpendDoubts(name string) bool {
-	for _, m := range g.modelsOfBothChains() {
-		if m.name != name {
-			continue
-		}
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if m.canary == CanaryFailed || m.doubtCanary == CanaryFailed {
-			return false
-		}
-		return m.doubtCanary == CanaryPassed || g.o.Unproved
-	}
-	return false
 }

@@ -125,10 +125,15 @@ func TestDoubtCanariesAreEnough(t *testing.T) {
 	require.NoError(t, err)
 	asked := documents(t, c.requests())
 	require.Len(t, asked, len(list))
+	seen := 0
 	for _, d := range asked {
+		if ev, ok := d["evidence"].(map[string]any); ok && strings.Contains(string(must(json.Marshal(ev))), "#1") {
+			seen++
+		}
 		require.NotEmpty(t, d["judge"].(map[string]any)["doubts"])
 		require.NotRegexp(t, `\{[a-z]+\}`, must(json.Marshal(d)), "every brace is filled")
 	}
+	require.GreaterOrEqual(t, seen, 8, "with evidence of results")
 }
 
 // One wrong approval and three wrong rejections pass, and no more. A model that approves
@@ -248,7 +253,7 @@ func TestDoubtsCountWithoutAJudgement(t *testing.T) {
 		})
 	}
 	t.Run("unavailable", func(t *testing.T) {
-		g := gate(t, review.Options{Unavailable: table, Unproved: true, Doubts: review.DoubtsReview}, closedPort(t))
+		g := gate(t, review.Options{Unavailable: table, Measure: review.Measure{Unproved: true}, Doubts: review.DoubtsReview}, closedPort(t))
 		d, state := decideInDoubt(t, g, call(t, proposal{skill: "self.modify"}), "other_topic")
 		require.Equal(t, sentinel.Ask, d.Outcome)
 		require.Equal(t, sentinel.DoubtCounted, state)
@@ -259,7 +264,7 @@ func TestDoubtsCountWithoutAJudgement(t *testing.T) {
 // Where canaries are never asked, for measuring, a model that failed none may spend doubts.
 func TestUnprovedModelsSpendWhereMeasured(t *testing.T) {
 	c := newCandidate(t)
-	g := gate(t, review.Options{Doubts: review.DoubtsReview, Unproved: true}, c.URL)
+	g := gate(t, review.Options{Doubts: review.DoubtsReview, Measure: review.Measure{Unproved: true}}, c.URL)
 	_, state := decideInDoubt(t, g, call(t, proposal{skill: "self.modify"}), "other_topic")
 	require.Equal(t, sentinel.DoubtSpent, state)
 	require.Equal(t, review.CanaryFailed, c.sitDoubts(t, g, 2, 0, 0).Result)
@@ -337,7 +342,7 @@ func TestRunCanariesForDoubts(t *testing.T) {
 		mute.Store(true)
 		fast := w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) {
 			switch {
-			case n <= 6, n > 50 && n <= 56: // the plain ones
+			case n <= 6, n > 60 && n <= 66: // the plain ones
 				say(rw, right([]byte(r.Header.Get("Body"))))
 			case mute.Load():
 				say(rw, "")
@@ -351,7 +356,7 @@ func TestRunCanariesForDoubts(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- g.RunCanaries(ctx, 6*time.Hour) }()
 		time.Sleep(2 * time.Minute)
-		require.Equal(t, []int{50, 6}, []int{fast.asked(), wrong.asked()})
+		require.Equal(t, []int{60, 6}, []int{fast.asked(), wrong.asked()})
 		require.Equal(t, review.CanaryUnanswered, g.State().Models[0].DoubtCanary)
 		require.Empty(t, g.State().Models[1].DoubtCanary)
 		mute.Store(false)

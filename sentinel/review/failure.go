@@ -37,6 +37,7 @@ const (
 	BadShape      Failure = "bad_shape"      // JSON that is no object, or another kind of answer
 	Fields        Failure = "fields"         // an object with a field that is missing, unknown or there twice
 	Value         Failure = "value"          // a field of another type or with another value than it may have
+	Contradiction Failure = "contradiction"  // a graded answer whose number speaks against its decision
 	TwoObjects    Failure = "two_objects"    // more than one object
 	Prose         Failure = "prose"          // an object with other text around it
 	Fenced        Failure = "fenced"         // an object in a code fence
@@ -63,7 +64,7 @@ func Failures() []Failure {
 		Connect, Timeout, RateLimited, Quota, Server, BreakerOpen,
 		Refusal, ContentFilter, Length, Empty, NotJSON, BadShape, Fields, Value, TwoObjects, Prose, Fenced, Auth,
 		BadRequest, TooLong, LoneTimeout,
-		Busy, Budget, LoneConnect, LoneRateLimited, LoneQuota, LoneServer,
+		Busy, Budget, LoneConnect, LoneRateLimited, LoneQuota, LoneServer, Contradiction,
 	}
 }
 
@@ -81,7 +82,7 @@ func (f Failure) Unavailable() bool {
 // isRepairable reports whether asking again in other words may help.
 func (f Failure) isRepairable() bool {
 	switch f {
-	case NotJSON, BadShape, Fields, Value, TwoObjects, Prose, Fenced:
+	case NotJSON, BadShape, Fields, Value, Contradiction, TwoObjects, Prose, Fenced:
 		return true
 	}
 	return false

@@ -46,6 +46,8 @@ func failures() []failing {
 		{kind: review.NotJSON, reply: `{content: "I approve."}`, sent: "2"},
 		{kind: review.NotJSON, reply: `{status: 200, body: "<html>approve</html>", content_type: text/html}`, sent: "2"},
 		{kind: review.BadShape, reply: `{content: '["approve"]'}`, sent: "2"},
+		{kind: review.Contradiction, reply: `{content: '{"decision":"reject","should_run":0.9,"reason":"x"}'}`, sent: "2",
+			options: review.Options{Graded: true}},
 		{kind: review.Fields, reply: `{content: '{"decision":"approve"}'}`, sent: "2"},
 		{kind: review.Fields, reply: `{content: '{"Decision":"approve","reason":"x"}'}`, sent: "2"},
 		{kind: review.Value, reply: `{content: '{"decision":"APPROVE","reason":"x"}'}`, sent: "2"},

@@ -97,6 +97,7 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 		g.noteSkip(ctx, c, v, mode)
 		return v, nil
 	}
+	c = c.WithEvidence(g.o.Evidence)
 	q := g.newInquiry(c)
 	v, err := g.recallVerdict(ctx, c, q)
 	g.tally.countRequests(q.sent)
@@ -106,6 +107,9 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 	v.Gate = sentinel.GateReview
 	v = g.withholdDoubts(v)
 	v.Meta["prompt"] = g.version
+	if g.o.showsEvidence() && c.ShowEvidence() != "" {
+		v.Meta["evidence"] = c.EvidenceKey()[:evidenceDigits]
+	}
 	g.markVerdict(v.Meta)
 	if v.Meta["attempts"] == "" { // else it was asked ahead, and paid for then
 		v = q.stampCosts(v)
@@ -137,8 +141,11 @@ func (g *Gate) reviewCall(ctx context.Context, c sentinel.Call, doc string, q *i
 	case g.o.Escalate.wantsSecond(c.Effect(), first.approve):
 		return g.askSecondOpinion(ctx, c, doc, first, q)
 	}
-	return noteDoubts(c, judgedVerdict(first.answer, first.model, first.faults)), nil
+	return g.o.noteDoubts(c, judgedVerdict(first.answer, first.model, first.faults)), nil
 }
+
+// evidenceDigits is how many digits of the evidence's digest a record has.
+const evidenceDigits = 12
 
 // consultChain goes along a chain until a model judges.
 func (g *Gate) consultChain(ctx context.Context, chain []*model, doc string, q *inquiry) (opinion, error) {
@@ -162,7 +169,7 @@ func judgedVerdict(a answer, name string, before []*fault) sentinel.Verdict {
 	v := sentinel.Pass()
 	switch {
 	case a.unsure:
-		v = sentinel.Refuse(CodeUnsure, "the sentinel approved the call with a confidence below sentinel.reject_below")
+		v = sentinel.Refuse(CodeUnsure, "the sentinel approved the call with a score below sentinel.reject_below")
 	case !a.approve:
 		v = sentinel.Refuse(CodeRejected, "the sentinel rejected the call")
 	}
@@ -347,7 +354,7 @@ func (g *Gate) askSecondOpinion(ctx context.Context, c sentinel.Call, doc string
 		v.Detail += "; " + other.model + " " + other.decisionWord() + ": " + fmt.Sprintf("%q", other.reason)
 	}
 	if v.Meta["failure"] == "" {
-		v = noteDoubts(c, v)
+		v = g.o.noteDoubts(c, v)
 	}
 	return v, nil
 }

@@ -18,7 +18,7 @@ func TestApartWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		s := w.serve("fast", saying(approves))
-		g := w.gate(review.Options{Terms: perMinute("fast", 1), Apart: true, Timeout: 10 * time.Second}, "fast")
+		g := w.gate(review.Options{Terms: perMinute("fast", 1), Measure: review.Measure{Apart: true}, Timeout: 10 * time.Second}, "fast")
 		began := time.Now()
 		var all []<-chan result
 		for range 10 {
@@ -46,7 +46,7 @@ func TestApartWaitsForARepair(t *testing.T) {
 		w := newWorld(t)
 		w.serve("fast", saying("approve, I say"))
 		s := w.serve("strong", saying(approves))
-		g := w.gate(review.Options{Terms: perMinute("fast", 1), Apart: true, Timeout: 10 * time.Second}, "fast", "strong")
+		g := w.gate(review.Options{Terms: perMinute("fast", 1), Measure: review.Measure{Apart: true}, Timeout: 10 * time.Second}, "fast", "strong")
 		v := check(t, g, c)
 		require.Equal(t, "strong", v.Meta["model"])
 		require.Equal(t, "3", v.Meta["attempts"], "the question, its repair a minute later, and the next model")
@@ -63,7 +63,7 @@ func TestSpentByModel(t *testing.T) {
 			w := newWorld(t)
 			w.serve("fast", saying(approves))
 			w.serve("strong", saying(approves))
-			o := review.Options{Apart: apart, Terms: map[string]review.Terms{
+			o := review.Options{Measure: review.Measure{Apart: apart}, Terms: map[string]review.Terms{
 				"fast": {Price: review.Price{Input: 1_000_000}}, "strong": {Price: review.Price{Output: 3_000_000}},
 			}}
 			v := check(t, w.gate(o, "fast", "|", "strong"), c)

@@ -87,6 +87,8 @@ func situationKey(c sentinel.Call) key {
 	d.addText(string(trace[:]))
 	f, _ := c.Findings() // a judgement spends the doubts that it was asked about, and no others
 	d.addText(sentinel.DoubtsKey(f.Signals))
+	sum := c.EvidenceDigest() // it knows what the trace's digest doesn't: trust by field, and other agents' results
+	d.addText(string(sum[:]))
 	for _, s := range g.Scope().List() { // it can grow while the grant stays
 		d.addText(s)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/internal/runes"
 
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/evidence"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -22,7 +23,7 @@ type Modes struct {
 	Skill  map[string]Mode
 }
 
-// DefaultRejectBelow is the confidence, in hundredths, below which a graded
+// DefaultRejectBelow is the score, in hundredths, below which a graded
 // approval is none.
 const DefaultRejectBelow = 50
 
@@ -99,7 +100,12 @@ func (o Options) checkQuestion() error {
 }
 
 // documentView is what a document shows of a call.
-func (o Options) documentView() view { return view{keys: o.Keys, trace: o.Trace} }
+func (o Options) documentView() view {
+	return view{keys: o.Keys, trace: o.Trace, plain: !o.showsEvidence(), evidence: o.Evidence}
+}
+
+// showsEvidence reports whether questions have the calls' evidence.
+func (o Options) showsEvidence() bool { return o.Evidence.Mode != evidence.Off }
 
 // isBlankRune reports whether the character is invisible to people.
 func isBlankRune(r rune) bool {

@@ -59,8 +59,9 @@ type Options struct {
 	// Keys, Trace and Flows change. Its version is custom- and the first 12 hexadecimal
 	// digits of its SHA-256. Empty means ours.
 	Prompt string
-	// Graded asks for a confidence besides the decision: the verdict has a
-	// score, and an approval below RejectBelow is refused with CodeUnsure.
+	// Graded asks besides the decision how likely it is right to run the call: the
+	// verdict has a score, and an approval below RejectBelow is refused with
+	// CodeUnsure. An answer whose number speaks against its decision is none.
 	Graded bool
 	// RejectBelow is in hundredths. Zero is 50; a negative number is no bound.
 	RejectBelow int
@@ -113,18 +114,28 @@ type Options struct {
 	Doubts DoubtsMode
 	// Profile says which calls need no model. Empty is Strict.
 	Profile Profile
-	// Unproved lets a model spend doubts that was never asked the canaries for them: for
-	// measuring, where no canaries are asked.
-	Unproved bool
-	// Apart asks about each call by itself, also where another caller is asking
-	// the same: for measuring. Waits for a model's place and rate don't count
-	// against Timeout then, so that no call is busy because others are measured.
-	Apart bool
+	// Evidence is what the calls' evidence shows, with the values that Keys withholds withheld.
+	// Where its mode is not off, the question has the evidence and the system message says how to
+	// read it. sentinel.Options.Evidence should be the same, so that it is worked out once.
+	Evidence sentinel.EvidenceOptions
+	// Measure is for measuring a model.
+	Measure Measure
 	// Log is told of degradation and breakers, without values; nil discards.
 	Log *slog.Logger
 	// Now is the clock that dates timeouts; nil means time.Now. Breakers, waits
 	// and limits always use the real clock.
 	Now func() time.Time
+}
+
+// Measure is how a gate differs that measures models.
+type Measure struct {
+	// Unproved lets a model spend doubts that was never asked the canaries for them: no canaries
+	// are asked then.
+	Unproved bool
+	// Apart asks about each call by itself, also where another caller is asking
+	// the same. Waits for a model's place and rate don't count against Options.Timeout
+	// then, so that no call is busy because others are measured.
+	Apart bool
 }
 
 // DefaultUnavailable returns the outcomes while no model can be reached: reads
@@ -162,6 +173,7 @@ func (o Options) checkAndComplete() (Options, error) {
 	default:
 		errs = append(errs, &skills.PathError{Path: "sentinel.mode", Msg: fmt.Sprintf("%q is not one of enforce, shadow, off", string(o.Mode))})
 	}
+	o.Evidence.Keys = o.Keys
 	switch {
 	case o.RejectBelow == 0:
 		o.RejectBelow = DefaultRejectBelow

@@ -67,7 +67,7 @@ func TestWordsFitTheSchema(t *testing.T) {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, approves) })
 		check(t, gate(t, o, s.URL), call(t, proposal{skill: "self.read"}))
 		system := decode(t, s.requests()[0]).Messages[0].Content
-		require.Equal(t, prompt(t, "")+"\n\n"+prompt(t, "-answer"+part)+" "+prompt(t, "-json"), system)
+		require.Equal(t, prompt(t, "")+"\n\n"+prompt(t, "-evidence")+"\n\n"+prompt(t, "-answer"+part)+" "+prompt(t, "-json"), system)
 		require.Contains(t, string(s.requests()[0]), schemaOf(t, part))
 	}
 }

@@ -14,6 +14,9 @@ import (
 // version of Options.Prompt, stands in Verdict.Meta under "prompt".
 const PromptVersion = "v3"
 
+// withoutEvidence ends the version of a prompt that says nothing of evidence.
+const withoutEvidence = "-noevidence"
+
 // customPrefix and customDigits make the version of an operator's own criteria.
 const (
 	customPrefix = "custom-"
@@ -29,6 +32,8 @@ var (
 	traceText string
 	//go:embed prompts/v3-flow.txt
 	flowText string
+	//go:embed prompts/v3-evidence.txt
+	evidenceText string
 	//go:embed prompts/v3-answer.txt
 	answerText string
 	//go:embed prompts/v3-answer-reasoning.txt
@@ -70,7 +75,7 @@ const (
 
 // shape is which fields an answer has.
 type shape struct {
-	graded    bool // confidence, after the decision
+	graded    bool // should_run, after the decision
 	reasoning bool // reasoning, before the decision
 }
 
@@ -128,6 +133,9 @@ func newForm(o Options, model llm.Config) form {
 	if o.Flows > 0 {
 		parts = append(parts, strings.TrimSpace(flowText))
 	}
+	if o.showsEvidence() {
+		parts = append(parts, strings.TrimSpace(evidenceText))
+	}
 	switch f.way {
 	case llm.ViaTool:
 		words += " " + strings.TrimSpace(toolText)
@@ -162,7 +170,10 @@ func (f form) buildRequest(document string, again bool) llm.Request {
 
 // promptVersion names the criteria that are asked with.
 func (o Options) promptVersion() string {
-	if o.Prompt == "" {
+	switch {
+	case o.Prompt == "" && !o.showsEvidence():
+		return PromptVersion + withoutEvidence
+	case o.Prompt == "":
 		return PromptVersion
 	}
 	sum := sha256.Sum256([]byte(o.Prompt))

@@ -140,7 +140,7 @@ func TestOwnCriteria(t *testing.T) {
 	require.Equal(t, "custom-a88393e65d92", v.Meta["prompt"])
 	require.Equal(t, "custom-a88393e65d92", g.State().Prompt)
 	system, _ := lastMessages(t, s)
-	require.Equal(t, "Approve what is asked for.\n\n"+prompt(t, "-answer")+" "+prompt(t, "-json"), system)
+	require.Equal(t, "Approve what is asked for.\n\n"+prompt(t, "-evidence")+"\n\n"+prompt(t, "-answer")+" "+prompt(t, "-json"), system)
 	for name, text := range map[string]string{"blank": " \n", "bytes": "\xff", "long": strings.Repeat("a", 16<<10+1)} {
 		_, err := review.New(review.Options{Mode: review.Off, Prompt: text})
 		require.Equal(t, []string{"sentinel.prompt"}, paths(err), name)

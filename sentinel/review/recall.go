@@ -31,7 +31,7 @@ func (g *Gate) newInquiry(c sentinel.Call) *inquiry {
 	return &inquiry{
 		user: grant.User(), conversation: grant.Conversation(),
 		turn:  cmp.Or(grant.Turn(), grant.ID()), // without turns a grant is one of its own
-		began: now, until: now.Add(g.o.Timeout), apart: g.o.Apart,
+		began: now, until: now.Add(g.o.Timeout), apart: g.o.Measure.Apart,
 	}
 }
 
@@ -64,7 +64,7 @@ func (g *Gate) shareQuestion(ctx context.Context, c sentinel.Call, q *inquiry) (
 	if v, ok := g.prejudged.get(id); ok && g.isSound() {
 		return copyVerdict(v, fromPrejudged), nil
 	}
-	if g.o.Apart {
+	if g.o.Measure.Apart {
 		return g.reviewCall(ctx, c, doc, q)
 	}
 	v, how, err := g.flights.do(ctx, id, nil, func() (sentinel.Verdict, error) {
@@ -93,6 +93,7 @@ func (g *Gate) Prejudge(ctx context.Context, c sentinel.Call) {
 	if _, skipped := g.o.Profile.skipVerdict(c, g.o.Modes); skipped {
 		return
 	}
+	c = c.WithEvidence(g.o.Evidence)
 	if g.answers != nil {
 		if _, ok := g.answers.get(situationKey(c)); ok {
 			return

@@ -38,7 +38,7 @@ func TestRecordHoldsMarksAndNoWords(t *testing.T) {
 			callBack(w, "sentinel_decision", `{"CANARY":"CANARY"}`)
 			return
 		}
-		callBack(w, "sentinel_decision", `{"reasoning":"CANARY THOUGHT","decision":"reject","confidence":0.25,"reason":"CANARY REASON"}`)
+		callBack(w, "sentinel_decision", `{"reasoning":"CANARY THOUGHT","decision":"reject","should_run":0.25,"reason":"CANARY REASON"}`)
 	})
 	g, err := review.New(review.Options{Graded: true, Reasoning: true, Keys: true, Trace: 2,
 		Models: []*llm.Client{client(t, llm.Config{BaseURL: s.URL, Schemaless: llm.ViaTool})}})

@@ -26,9 +26,9 @@ func TestGraded(t *testing.T) {
 		code    string
 		score   int
 	}{
-		`{"decision":"approve","confidence":0.70,"reason":"fits"}`:  {sentinel.Allow, "", 70},
-		`{"decision":"approve","confidence":0.699,"reason":"fits"}`: {sentinel.Deny, review.CodeUnsure, 69},
-		`{"decision":"reject","confidence":0.95,"reason":"no"}`:     {sentinel.Deny, review.CodeRejected, 95},
+		`{"decision":"approve","should_run":0.70,"reason":"fits"}`:  {sentinel.Allow, "", 70},
+		`{"decision":"approve","should_run":0.699,"reason":"fits"}`: {sentinel.Deny, review.CodeUnsure, 69},
+		`{"decision":"reject","should_run":0.05,"reason":"no"}`:     {sentinel.Deny, review.CodeRejected, 5},
 	} {
 		s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, content) })
 		v := check(t, gate(t, review.Options{Graded: true, RejectBelow: 70}, s.URL), call(t, proposal{skill: "self.modify"}))
@@ -41,7 +41,7 @@ func TestGraded(t *testing.T) {
 		require.Equal(t, schemaOf(t, "-graded"), responseSchema(t, s))
 	}
 	low := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
-		say(w, `{"decision":"approve","confidence":0.5,"reason":"fits"}`)
+		say(w, `{"decision":"approve","should_run":0.5,"reason":"fits"}`)
 	})
 	for bound, want := range map[int]sentinel.Outcome{0: sentinel.Allow, 51: sentinel.Deny, -1: sentinel.Allow} {
 		v := check(t, gate(t, review.Options{Graded: true, RejectBelow: bound}, low.URL), call(t, proposal{skill: "self.read"}))
@@ -50,6 +50,33 @@ func TestGraded(t *testing.T) {
 	v := check(t, gate(t, review.Options{}, play(t, `rules: [{reply: {content: '`+approves+`'}}]`).BaseURL()),
 		call(t, proposal{skill: "self.read"}))
 	require.False(t, v.HasScore, "a binary answer has none")
+}
+
+// An answer whose number speaks against its decision is none: the model is asked once more, and
+// then the call is unjudgeable, under a failure of its own that is counted.
+func TestGradedAnswersThatContradictThemselves(t *testing.T) {
+	for content, want := range map[string]sentinel.Outcome{
+		`{"decision":"reject","should_run":0.95,"reason":"no"}`:    sentinel.Ask,
+		`{"decision":"approve","should_run":0.05,"reason":"fits"}`: sentinel.Ask,
+	} {
+		s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, content) })
+		g := gate(t, review.Options{Graded: true}, s.URL)
+		v := check(t, g, call(t, proposal{skill: "self.modify"}))
+		require.Equal(t, want, v.Outcome)
+		require.Equal(t, review.CodeUnjudgeable, v.Code)
+		require.Equal(t, "contradiction", v.Meta["failure"])
+		require.Len(t, s.requests(), 2)
+		require.Equal(t, uint64(1), g.State().Stats.Failures[review.Contradiction])
+	}
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		say(w, []string{`{"decision":"reject","should_run":0.95,"reason":"no"}`, `{"decision":"reject","should_run":0.05,"reason":"no"}`}[n-1])
+	})
+	v := check(t, gate(t, review.Options{Graded: true}, s.URL), call(t, proposal{skill: "self.modify"}))
+	require.Equal(t, review.CodeRejected, v.Code)
+	require.Equal(t, 5, v.Score)
+	require.Equal(t, "contradiction", v.Meta["repaired"])
+	_, again := lastMessages(t, s)
+	require.NotContains(t, again, "0.95", "its own answer is not sent back")
 }
 
 // A reasoning is asked for before the decision and kept nowhere.
@@ -140,11 +167,11 @@ func TestSchemaless(t *testing.T) {
 		require.Equal(t, schemaOf(t, ""), string(body.Tools[0].Function.Parameters))
 		require.JSONEq(t, `{"type":"function","function":{"name":"sentinel_decision"}}`, string(body.Choice))
 		system, _ := lastMessages(t, s)
-		require.Equal(t, prompt(t, "")+"\n\n"+prompt(t, "-answer")+" "+prompt(t, "-tool"), system)
+		require.Equal(t, prompt(t, "")+"\n\n"+prompt(t, "-evidence")+"\n\n"+prompt(t, "-answer")+" "+prompt(t, "-tool"), system)
 	})
 	t.Run("tool, graded", func(t *testing.T) {
-		_, v := ask(t, llm.ViaTool, review.Options{Graded: true}, func(w http.ResponseWriter, _ *http.Request, _ int) {
-			callBack(w, "sentinel_decision", `{"decision":"approve","confidence":0.3,"reason":"x"}`)
+		_, v := ask(t, llm.ViaTool, review.Options{Graded: true, RejectBelow: 70}, func(w http.ResponseWriter, _ *http.Request, _ int) {
+			callBack(w, "sentinel_decision", `{"decision":"approve","should_run":0.6,"reason":"x"}`)
 		})
 		require.Equal(t, review.CodeUnsure, v.Code)
 	})
@@ -165,7 +192,7 @@ func TestSchemaless(t *testing.T) {
 				say(w, `{"result":"yes"}`)
 				return
 			}
-			say(w, `{"reasoning":"r","decision":"approve","confidence":0.9,"reason":"x"}`)
+			say(w, `{"reasoning":"r","decision":"approve","should_run":0.9,"reason":"x"}`)
 		})
 		require.Equal(t, sentinel.Allow, v.Outcome)
 		require.Equal(t, "json_object", v.Meta["answer"])
@@ -204,7 +231,7 @@ func TestRepairsAreCounted(t *testing.T) {
 func TestSchemas(t *testing.T) {
 	for part, want := range map[string][]string{
 		"": {"decision", "reason"}, "-reasoning": {"reasoning", "decision", "reason"},
-		"-graded": {"decision", "confidence", "reason"}, "-graded-reasoning": {"reasoning", "decision", "confidence", "reason"},
+		"-graded": {"decision", "should_run", "reason"}, "-graded-reasoning": {"reasoning", "decision", "should_run", "reason"},
 	} {
 		_, values := members(t, schemaOf(t, part))
 		properties, _ := members(t, string(values["properties"]))

@@ -48,8 +48,11 @@ func scenarios(t testing.TB) []scenario {
 	return file.Scenarios
 }
 
-func (s scenario) call(t testing.TB) sentinel.Call {
-	return call(t, proposal{skill: s.Skill, args: string(s.Arguments), scope: s.Scope,
+func (s scenario) call(t testing.TB) sentinel.Call { return s.callAfter(t) }
+
+// callAfter is the call with results before it.
+func (s scenario) callAfter(t testing.TB, history ...sentinel.Step) sentinel.Call {
+	return call(t, proposal{skill: s.Skill, args: string(s.Arguments), scope: s.Scope, trace: sentinel.NewTrace(history...),
 		grant: sentinel.GrantOptions{Request: s.Request, Mission: s.Mission, Agent: s.Agent, User: "u1"}})
 }
 

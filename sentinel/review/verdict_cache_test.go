@@ -207,7 +207,7 @@ func TestApart(t *testing.T) {
 		<-release
 		say(w, approves)
 	})
-	g, c := gate(t, review.Options{Apart: true}, s.URL), call(t, proposal{skill: "self.read"})
+	g, c := gate(t, review.Options{Measure: review.Measure{Apart: true}}, s.URL), call(t, proposal{skill: "self.read"})
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() { _, _ = g.Check(t.Context(), c) })

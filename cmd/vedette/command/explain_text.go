@@ -26,7 +26,7 @@ func (e explanationText) writeText(w io.Writer) error {
 		table *terminal.Table
 	}{
 		{"call", e.callTable()}, {"touch", e.touchTable()}, {"gates", e.gatesTable()}, {"rules", e.rulesTable()},
-		{"judge", e.judgeTable()}, {"what would change it", e.changesTable()},
+		{"judge", e.judgeTable()}, {"evidence", e.evidenceTable()}, {"what would change it", e.changesTable()},
 	} {
 		if err := terminal.WriteSection(w, s.name, s.table); err != nil {
 			return err
