@@ -441,7 +441,7 @@ var lifters = []mutant{
 	{"a model that failed its canaries spends doubts", "sentinel/review/canary_run.go",
 		"if m.canary == CanaryFailed || m.doubtCanary == CanaryFailed {",
 		"if m.doubtCanary == CanaryFailed {", "sentinel/review", []string{"TestOnlyAProvedModelSpendsDoubts"}, false},
-	{"doubts that always count are spent", "sentinel/review/canary_run.go", "if g.o.Doubts == DoubtsCount || ", "if ",
+	{"doubts that always count are spent", "sentinel/review/canary_run.go", "if g.o.Doubts == DoubtsCount || !slices.ContainsFunc(", "if !slices.ContainsFunc(",
 		"sentinel/review", []string{"TestDoubtsCountWithoutAJudgement"}, false},
 	{"one opinion of two spends doubts", "sentinel/review/gate.go", "if v.Meta[\"failure\"] == \"\" {\n\t\tv = g.o.noteDoubts(c, v)\n\t}",
 		"v = g.o.noteDoubts(c, v)", "sentinel/review", []string{"TestSecondOpinionsAndDoubts"}, false},
