@@ -59,7 +59,7 @@ guard: {roots: [./workspace]}
 		require.NoError(t, err)
 		defer d.Close()
 		began, n := time.Now(), 0
-		ev := eval.NewEvaluator(eval.Options{Decider: d, Retry: &eval.Retry{For: time.Minute}})
+		ev := eval.NewEvaluator(eval.Options{Decider: d})
 		require.NoError(t, ev.Each(t.Context(), strings.NewReader(asking(4)), 4, func(_ int, r eval.Result) error {
 			n++
 			require.Equal(t, sentinel.Allow, r.Decision.Outcome)
