@@ -2,6 +2,7 @@ package arrival
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"sync"
@@ -90,7 +91,7 @@ func (s *span) Deadline() (time.Time, bool) { return s.deadline, s.bounded }
 
 // Err tells the end of the time from a cancellation.
 func (s *span) Err() error {
-	if err := s.Context.Err(); err == nil || context.Cause(s.Context) != context.DeadlineExceeded {
+	if err := s.Context.Err(); err == nil || !errors.Is(context.Cause(s.Context), context.DeadlineExceeded) {
 		return err
 	}
 	return context.DeadlineExceeded
