@@ -90,6 +90,7 @@ func TestEndlessAnswer(t *testing.T) {
 			o.models = `}
   endless: {model: endless, base_url: "` + srv.URL + `/v1"`
 			if row.kind == llm.KindTimeout {
+				o.carried = true
 				o.models = `}
   endless: {model: endless, base_url: "` + srv.URL + `/v1", timeout: 300ms`
 			}

@@ -99,7 +99,7 @@ func TestBrokenModels(t *testing.T) {
 			o.models = `}
   quick: {model: quick, base_url: "$URL", timeout: 20s`
 			if row.kind == llm.KindTimeout {
-				o.models = strings.ReplaceAll(o.models, "20s", "200ms")
+				o.models, o.carried = strings.ReplaceAll(o.models, "20s", "200ms"), true
 			}
 			o.wrap = func(r *rig, main agents.Model) chatFunc {
 				quick, ok := r.Parts().NamedModel("quick")

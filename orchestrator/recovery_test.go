@@ -164,7 +164,9 @@ func TestLeftByReaders(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	}
-	require.Eventually(t, func() bool { timers.fire(); return r.unfinished() == 0 }, eventually, tick)
+	require.Equal(t, 1, timers.fire(), "the turn's time is over")
+	require.Eventually(t, func() bool { return r.unfinished() == 0 }, eventually, tick)
+	require.Equal(t, 1, timers.begun(), "it was over once, and no reader was there")
 	_, err := c.Reply(t.Context(), "r1")
 	require.ErrorIs(t, err, ErrInterrupted)
 }

@@ -318,9 +318,10 @@ func TestRestoredGrants(t *testing.T) {
 // while a person is being asked.
 func TestUnattendedTurnEnds(t *testing.T) {
 	asked, answer := make(chan struct{}, 1), make(chan struct{})
+	timers := newHeldTimers(17 * time.Minute)
 	o := with(echo(t))
 	o.config = "permissions: [{skill: note.echo, then: ask}]\n"
-	o.tune.turn = 50 * time.Millisecond
+	o.tune.turn, o.tune.after = timers.length, timers.after
 	o.Approver = approver(func(ctx context.Context, _ sentinel.Call) (sentinel.Verdict, error) {
 		asked <- struct{}{}
 		select {
@@ -346,7 +347,11 @@ func TestUnattendedTurnEnds(t *testing.T) {
 		<-gone
 	}
 	leave("r1", "go", func() { <-asked })
-	<-time.After(4 * o.tune.turn)
+	require.NoError(t, r.awaitState(t.Context(), "a", agents.AwaitingApproval))
+	for n := range 4 {
+		require.Equal(t, 1, timers.fire(), "the turn's time is over")
+		require.Eventually(t, func() bool { return timers.begun() == n+2 }, eventually, tick, "the turn lives, and its time runs again")
+	}
 	close(answer)
 	reply, err := c.Reply(t.Context(), "r1")
 	require.NoError(t, err)
@@ -355,12 +360,12 @@ func TestUnattendedTurnEnds(t *testing.T) {
 	leave("r2", "hang", func() {
 		require.Eventually(t, func() bool { return len(r.asked(toolDispatch)) == 4 }, eventually, tick)
 	})
-	require.Eventually(t, func() bool {
-		row, _, err := r.journal.Get(context.Background(), "c1")
-		return err == nil && row.Turn == ""
-	}, eventually, tick)
+	require.Equal(t, 6, timers.begun(), "the time of the second turn runs")
+	require.Positive(t, timers.fire())
+	r.finished()
 	_, err = c.Reply(t.Context(), "r2")
 	require.ErrorIs(t, err, ErrInterrupted)
+	require.Equal(t, 6, timers.begun())
 }
 
 // A conversation comes up before the supervisor of its agents. It goes on with

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -26,9 +27,10 @@ import (
 type fall struct {
 	kind  review.Failure // empty: the model judges
 	fault scripted.Fault
-	reply rule   // of the server, in place of an approval
-	model string // more of the model's settings
-	more  string // more of the review's settings
+	reply rule              // of the server, in place of an approval
+	model string            // more of the model's settings
+	more  string            // more of the review's settings
+	way   http.RoundTripper // of the model's requests; nil keeps the model's time from ending one that has not arrived
 	// down: no server listens. long: the call fits no question.
 	down, long bool
 	// before is of how many other users a call has just been reviewed.
@@ -203,8 +205,12 @@ func build(t *testing.T, o office, f fall) *house {
 	if strings.Contains(f.model, "timeout:") {
 		timeout = ""
 	}
-	carried := timeout == ""
+	carried := timeout == "" && f.way == nil
 	ro := options{models: "}\n  judge: {model: judge, base_url: \"$URL\"" + timeout + f.model, reviewers: "judge", carried: carried}
+	if f.way != nil {
+		ro.tune.transport = func(string) http.RoundTripper { return f.way }
+		t.Cleanup((&http.Client{Transport: f.way}).CloseIdleConnections)
+	}
 	ro.config = scraped + "sentinel: {retries: 0, cache_ttl: 0s" + more + o.config + "}\n"
 	ro.Approver, ro.Metrics = approver(h.person), h.reg
 	for skill := range o.cells {

@@ -202,6 +202,7 @@ func requireChanged(t *testing.T, b *boundBench, err error, started bool) {
 
 // What can't be bound can't be approved: no person is asked, and the refusal says
 // why. A skill that is by_reference is asked about, and the person is told.
+// The time for it is the bubble's, which stands still while files are read.
 func TestWhatCantBeBoundCantBeApproved(t *testing.T) {
 	for name, tc := range map[string]struct {
 		make func(*testing.T, *boundBench) []string
@@ -243,25 +244,31 @@ func TestWhatCantBeBoundCantBeApproved(t *testing.T) {
 			"more than one path"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBoundBench(t, skills.CostsMoney, false, nil)
-			names := tc.make(t, b)
-			err := b.invoke(t, names...)
-			r := refusalOf(t, err)
-			require.Equal(t, []string{sentinel.CodeApprovalUnbindable, skills.KindAskDenied}, []string{r.Code, r.Kind})
-			require.Contains(t, r.Reason, tc.says)
-			require.NotContains(t, r.Reason, b.root)
-			require.Empty(t, b.approved, "no person is asked")
-			require.Equal(t, []string{"decision"}, b.rec.kinds())
-			require.Empty(t, b.runs())
-
-			b = newBoundBench(t, skills.CostsMoney, true, nil)
-			require.NoError(t, b.invoke(t, tc.make(t, b)...))
-			require.Len(t, b.runs(), 1)
-			for _, bound := range b.approved {
-				require.Equal(t, sentinel.BoundReference, bound.Kind)
-				require.Contains(t, bound.String(), "by reference")
-			}
+			synctest.Test(t, func(t *testing.T) { requireUnbindable(t, tc.make, tc.says) })
 		})
+	}
+}
+
+// requireUnbindable makes a call about paths that can't be bound, and one by reference.
+func requireUnbindable(t *testing.T, place func(*testing.T, *boundBench) []string, says string) {
+	t.Helper()
+	b := newBoundBench(t, skills.CostsMoney, false, nil)
+	names := place(t, b)
+	err := b.invoke(t, names...)
+	r := refusalOf(t, err)
+	require.Equal(t, []string{sentinel.CodeApprovalUnbindable, skills.KindAskDenied}, []string{r.Code, r.Kind})
+	require.Contains(t, r.Reason, says)
+	require.NotContains(t, r.Reason, b.root)
+	require.Empty(t, b.approved, "no person is asked")
+	require.Equal(t, []string{"decision"}, b.rec.kinds())
+	require.Empty(t, b.runs())
+
+	b = newBoundBench(t, skills.CostsMoney, true, nil)
+	require.NoError(t, b.invoke(t, place(t, b)...))
+	require.Len(t, b.runs(), 1)
+	for _, bound := range b.approved {
+		require.Equal(t, sentinel.BoundReference, bound.Kind)
+		require.Contains(t, bound.String(), "by reference")
 	}
 }
 

@@ -18,11 +18,21 @@ type Client struct {
 	lib  openai.ClientConfig
 	http *http.Client
 	now  func() time.Time
+	// within bounds a request in time, as context.WithTimeout does.
+	within func(context.Context, time.Duration) (context.Context, context.CancelFunc)
+}
+
+// Timekeeper is what a transport may be as well: it then keeps the time of its requests in
+// place of the clock. It is for tests of what is late. The context that it returns ends
+// with ctx, or with context.DeadlineExceeded when the time of d is over.
+type Timekeeper interface {
+	WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc)
 }
 
 // New checks a configuration and returns its client. Errors are PathErrors below
-// models.<name>, joined. Of hc only the transport is used: redirects, cookies and
-// hc's own timeout are left out. A nil hc means a pool of the client's own.
+// models.<name>, joined. Of hc only the transport is used, which may be a
+// Timekeeper: redirects, cookies and hc's own timeout are left out. A nil hc means a
+// pool of the client's own.
 func New(cfg Config, hc *http.Client) (*Client, error) {
 	if !isValidName(cfg.Name) {
 		return nil, &PathError{Path: "models", Msg: "a model's name is made of letters, digits, '_' and '-'"}
@@ -35,10 +45,14 @@ func New(cfg Config, hc *http.Client) (*Client, error) {
 	}
 	lib := openai.DefaultConfig(cfg.APIKey)
 	lib.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	return &Client{cfg: cfg, lib: lib, now: time.Now, http: &http.Client{
+	c := &Client{cfg: cfg, lib: lib, now: time.Now, within: context.WithTimeout, http: &http.Client{
 		Transport:     hc.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	}}
+	if k, ok := hc.Transport.(Timekeeper); ok {
+		c.within = k.WithTimeout
+	}
+	return c, nil
 }
 
 // Limited returns a client of the same model and connections that reads no longer answers
@@ -100,7 +114,7 @@ func (c *Client) Chat(ctx context.Context, r Request) (resp Response, err error)
 	if err != nil {
 		return Response{}, c.nameModel(&Error{Kind: KindRequest, Code: CodeInvalidRequest, msg: "the request can't be written as JSON"})
 	}
-	callCtx, cancel := context.WithTimeout(ctx, c.cfg.timeoutOrDefault())
+	callCtx, cancel := c.within(ctx, c.cfg.timeoutOrDefault())
 	defer cancel()
 	x := &exchange{client: c.http, head: head, limit: c.cfg.maxResponseOrDefault(), now: c.now}
 	lib := c.lib

@@ -1,16 +1,19 @@
 package llm_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/agents/llm"
+	"github.com/vedette-dev/vedette/internal/arrival"
 )
 
 // A client and its configuration describe themselves by name, model and address,
@@ -114,4 +117,36 @@ func TestAddressAndKey(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, s.heads[1].Get("Authorization"))
 	require.True(t, strings.HasPrefix(s.heads[1].Get("Content-Type"), "application/json"))
+}
+
+// A transport that keeps the time of its requests says alone what is late.
+func TestATransportKeepsTheTime(t *testing.T) {
+	k := &arrival.Timekeeper{Next: llm.NewHTTPClient().Transport}
+	var s *server
+	s = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if list := s.received(); strings.Contains(list[len(list)-1], "hang") {
+			k.OnArrival(r.Header)
+			<-r.Context().Done()
+			return
+		}
+		answer(fine)(w, r)
+	})
+	c := clientOver(t, s.URL, func(cfg *llm.Config) { cfg.Timeout = time.Nanosecond }, &http.Client{Transport: k})
+	far, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	for range 2 {
+		resp, err := c.Chat(far, ask("answer"))
+		require.NoError(t, err)
+		require.Equal(t, "hello", resp.Content)
+		_, err = c.Chat(far, ask("hang"))
+		var e *llm.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, llm.KindTimeout, e.Kind)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	_, err := c.Chat(gone, ask("answer"))
+	var e *llm.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, llm.KindCanceled, e.Kind)
 }

@@ -48,13 +48,19 @@ func (c *Carrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		c.endJourney(id)
 		cancel()
 	}
+	answered := false
+	defer func() { // also where Next panics
+		if !answered {
+			release()
+		}
+	}()
 	sent := req.Clone(ctx)
 	sent.Header.Set(header, id)
 	res, err := c.Next.RoundTrip(sent)
 	if err != nil {
-		release()
 		return nil, err
 	}
+	answered = true
 	j.end()
 	res.Body = &body{res.Body, release}
 	return res, nil

@@ -81,3 +81,17 @@ func TestACarrierChangesNothingElse(t *testing.T) {
 	require.Nil(t, res)
 	require.Empty(t, c.waiting)
 }
+
+// breaking is a transport that panics.
+type breaking struct{}
+
+func (breaking) RoundTrip(*http.Request) (*http.Response, error) { panic("broken") }
+
+// A request whose transport panics is no longer on its way: its end is held back no more.
+func TestAPanicEndsTheRequest(t *testing.T) {
+	c := &Carrier{Next: breaking{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // what waits for the request's arrival would wait for ever
+	require.PanicsWithValue(t, "broken", func() { _, _ = c.RoundTrip(ask(ctx, t, "http://x.test")) })
+	require.Empty(t, c.waiting)
+}

@@ -69,6 +69,21 @@ func TestModelsAreAskedAtOnce(t *testing.T) {
 	}
 }
 
+// Models of many servers are asked side by side too, and share nothing that is written
+// meanwhile.
+func TestModelsOfManyServers(t *testing.T) {
+	text, names := off+"models:\n", []string(nil)
+	for i := range 16 {
+		names = append(names, fmt.Sprintf("m%d", i))
+		text += fmt.Sprintf("  m%d: {model: m, base_url: \"http://127.0.0.1:%d/v1\", timeout: 20s}\n", i, i+1) // where no server listens
+	}
+	text += "roles: {orchestrator: [" + strings.Join(names, ", ") + "], agent: m0}\n"
+	r := Examine(t.Context(), write(t, text), Options{})
+	for _, n := range names {
+		require.Len(t, found(r, "model "+n), 1, n)
+	}
+}
+
 // Each finding is told as it is made, those of a model together and no later than a slower
 // one's. The report has the models by their names.
 func TestFindingsAreToldAsTheyCome(t *testing.T) {

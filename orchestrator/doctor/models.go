@@ -126,6 +126,7 @@ func (e *exam) examineTogether(ctx context.Context, d *assembly.Decider, names [
 		if servers[server] == nil {
 			servers[server] = make(chan struct{}, 1)
 		}
+		work := servers[server] // the map is written for the next model while this one is asked
 		wg.Go(func() {
 			defer func() {
 				if r := recover(); r != nil { // the value may hold what was read
@@ -137,7 +138,7 @@ func (e *exam) examineTogether(ctx context.Context, d *assembly.Decider, names [
 					e.told(f)
 				}
 			}()
-			own.examineModel(ctx, d, name, wires[name], slots, servers[server])
+			own.examineModel(ctx, d, name, wires[name], slots, work)
 		})
 	}
 	wg.Wait()

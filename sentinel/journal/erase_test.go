@@ -3,12 +3,15 @@ package journal
 import (
 	"bytes"
 	"context"
-	"errors"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
 // After erasing, sealed bytes and wrapped key are in no file, and the others still
@@ -117,8 +120,13 @@ func TestEraseMany(t *testing.T) {
 
 // While a reader holds the log, erasing says that old pages remain.
 func TestErasePending(t *testing.T) {
-	st, j, _ := open(t)
+	path := filepath.Join(t.TempDir(), "journal.db")
+	st := openStore(t, path)
+	j, err := Open(t.Context(), st, SingleKey(testKey), Options{})
+	require.NoError(t, err)
 	ids := put(t, st, j, item(0), item(1))
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
 	rows, err := st.Reader().Query(t.Context(), `SELECT id FROM journal_values`)
 	require.NoError(t, err)
 	require.True(t, rows.Next())
@@ -130,13 +138,16 @@ func TestErasePending(t *testing.T) {
 		defer close(erased)
 		n, err = j.Erase(ctx, ids[0])
 	}()
-	require.Eventually(t, func() bool { // the value is gone, and its page is still read
-		_, gone := j.Get(t.Context(), ids[0])
-		return errors.Is(gone, ErrErased)
+	require.Eventually(t, func() bool { // it has begun to move the log, and the value's page is still read
+		now, failed := os.ReadFile(path)
+		return failed == nil && !bytes.Equal(before, now)
 	}, time.Minute, time.Millisecond)
+	_, gone := j.Get(t.Context(), ids[0])
+	require.ErrorIs(t, gone, ErrErased)
 	cancel()
 	<-erased
 	require.ErrorIs(t, err, ErrPending)
+	require.ErrorIs(t, err, store.ErrBusy, "the reader was in the way")
 	require.Equal(t, 1, n)
 	require.NoError(t, rows.Close()) //nolint:sqlclosecheck // the reader ends here, in the midst of the test
 	_, err = j.Get(t.Context(), ids[0])

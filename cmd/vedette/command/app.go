@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/vedette-dev/vedette/cmd/vedette/setup"
 	"github.com/vedette-dev/vedette/internal/terminal"
@@ -21,6 +23,10 @@ type app struct {
 	prompt   bool // whether in is a person at a terminal
 	// opts are what the program adds to every configuration: its Go skills.
 	opts orchestrator.Options
+	// endsItself says that an interrupted command bounds its own end, so that it is waited
+	// for. No other command may take longer than patience; zero is the default.
+	endsItself atomic.Bool
+	patience   time.Duration
 }
 
 // standardApp is the app of this process's own streams.

@@ -26,6 +26,7 @@ VEDETTE_DEMO_MODEL and VEDETTE_DEMO_FAST to choose models.`,
 		Example: "  vedette demo\n  vedette demo --dir ./demo\n  OPENAI_API_KEY=… vedette demo --live",
 		Args:    cobra.NoArgs,
 		RunE: asRun(func(cmd *cobra.Command, _ []string) error {
+			a.endsItself.Store(true) // its drain has longer than other commands have
 			o := demo.Options{Dir: dir, Hold: hold, Out: a.out, In: a.askablePerson(), Colour: a.color}
 			if live {
 				l, err := liveModel()

@@ -64,7 +64,7 @@ ledger: {path: ./v.db}
 	var out, msg screenful
 	code := make(chan int, 1)
 	go func() {
-		code <- runLine(ctx, []string{"doctor", "--config", file}, &app{in: strings.NewReader(""), out: &out, err: &msg})
+		code <- runLine(ctx, []string{"doctor", "--config", file}, &app{in: strings.NewReader(""), out: &out, err: &msg, patience: time.Hour})
 	}()
 	<-silent
 	require.Eventually(t, func() bool { return strings.Contains(out.String(), "model b agrees within") }, time.Minute, 5*time.Millisecond)

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,7 +41,7 @@ func TestEvalInterrupted(t *testing.T) {
 	}()
 	var out, msg bytes.Buffer
 	code := runLine(ctx, []string{"eval", "--config", cfg, "--cases", in, "--json", "--jobs", "1"},
-		&app{in: strings.NewReader(""), out: &out, err: &msg})
+		&app{in: strings.NewReader(""), out: &out, err: &msg, patience: time.Hour})
 	require.Equal(t, exitInterrupted, code)
 	require.Contains(t, out.String(), `{"cases":1,"errors":0,`)
 	require.Contains(t, out.String(), `"interrupted":true}`)

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,7 +78,8 @@ func newHelpCommand(root *cobra.Command) *cobra.Command {
 const patience = 2 * time.Second
 
 // runLine runs one command line and returns its exit code. When ctx ends, a command
-// that doesn't return, because its input doesn't, is left behind.
+// that doesn't return, because its input doesn't, is left behind. One that bounds its
+// own end never is: it still has work to finish, and to say what it cut off.
 func runLine(ctx context.Context, args []string, a *app) int {
 	code := make(chan int, 1)
 	go func() { code <- executeLine(ctx, args, a) }()
@@ -86,7 +88,11 @@ func runLine(ctx context.Context, args []string, a *app) int {
 		return c
 	case <-ctx.Done():
 	}
-	t := time.NewTimer(patience)
+	if a.endsItself.Load() {
+		<-code
+		return exitInterrupted
+	}
+	t := time.NewTimer(cmp.Or(a.patience, patience))
 	defer t.Stop()
 	select {
 	case <-code:

@@ -83,3 +83,32 @@ func TestRunInterrupted(t *testing.T) {
 		require.NoError(t, feed.Close()) // ends what was left behind
 	})
 }
+
+// A demo that is interrupted is waited for, however long its work takes to end: it says
+// whether it cut anything off.
+func TestAnInterruptedDemoIsWaitedFor(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	out := &interrupted{at: "holding until", cancel: cancel}
+	code := runLine(ctx, []string{"demo", "--hold", "--dir", filepath.Join(t.TempDir(), "demo")},
+		&app{in: strings.NewReader(""), out: out, err: out, patience: time.Nanosecond})
+	require.Equal(t, exitInterrupted, code)
+	text := out.String()
+	require.Contains(t, text, "all work has ended, after ")
+	require.Contains(t, text, "; nothing was cut off\n")
+	require.Contains(t, text, "vedette ledger verify", "its last words")
+}
+
+// interrupted is a screen whose reader interrupts the command when a text appears.
+type interrupted struct {
+	screenful
+	at     string
+	cancel func()
+}
+
+func (i *interrupted) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), i.at) {
+		i.cancel()
+	}
+	return i.screenful.Write(p)
+}

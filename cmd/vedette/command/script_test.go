@@ -71,7 +71,8 @@ func TestScript(t *testing.T) {
 // setUpScript puts the common files, and those too odd for a text file, beside each
 // script's own.
 func setUpScript(e *testscript.Env) error {
-	e.Setenv("GORACE", "atexit_sleep_ms=0") // or every command takes a second under the race detector
+	// Else every command takes a second under the race detector, and one that fails hides a race.
+	e.Setenv("GORACE", "atexit_sleep_ms=0 halt_on_error=1")
 	if err := os.CopyFS(e.WorkDir, os.DirFS("testdata/common")); err != nil {
 		return err
 	}

@@ -65,3 +65,19 @@ func TestDirWhereNobodyMayWork(t *testing.T) {
 		require.Empty(t, left)
 	}
 }
+
+// slowToTell is a context that is over before it says so to those that asked to be told.
+type slowToTell struct{ context.Context }
+
+func (slowToTell) Value(any) any { return nil } // it is none of the standard library's
+
+func (slowToTell) AfterFunc(func()) (stop func() bool) { return func() bool { return true } }
+
+// The work is drained whoever hears of the interrupt first.
+func TestHoldHearsOfTheInterruptFirst(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w := &watched{on: map[string]func(){"pause --lift --all": cancel}}
+	require.NoError(t, demo.Run(slowToTell{ctx}, demo.Options{Dir: filepath.Join(t.TempDir(), "demo"), Out: w, Hold: true}))
+	require.Equal(t, 1, lines(w.String(), "all work has ended, after", "nothing was cut off"), w.String())
+}
