@@ -46,7 +46,7 @@ func (d *Desk) Child(c Child) (*Desk, error) {
 	if !g.TaintedThisTurn() {
 		d.delegated = d.delegated.Union(g.Scope())
 	}
-	trace := Trace{earlier: d.trace.earlier}.withHeard(g.ID(), d.grant.ID(), d.trace)
+	trace := Trace{earlier: d.trace.earlier, past: d.trace.past}.withHeard(g.ID(), d.grant.ID(), d.trace)
 	return &Desk{p: d.p, parent: d, grant: g, trace: trace, numbered: d.numbered}, nil
 }
 
