@@ -13,10 +13,7 @@ import (
 // Of reports what a call carries out of the process. It reports nothing of a call that stays
 // inside, and returns at once where nothing was returned before.
 func Of(c sentinel.Call) Report {
-	if c.Skill() == nil || !c.Trace().LearntSomething() {
-		return Report{}
-	}
-	if !leaves(c) {
+	if c.Skill() == nil || !mayCarry(c) || !leaves(c) {
 		return Report{}
 	}
 	list := sourcesOf(c, func(s sentinel.Step) bool { return s.Sensitive || isOfAnother(s, c.Grant()) })
@@ -29,7 +26,7 @@ func Of(c sentinel.Call) Report {
 // Carries reports whether the arguments of a call carry something that came back in a step
 // that fits. The call may stay inside.
 func Carries(c sentinel.Call, fits func(sentinel.Step) bool) bool {
-	if c.Skill() == nil || !c.Trace().LearntSomething() {
+	if c.Skill() == nil || !mayCarry(c) {
 		return false
 	}
 	list := sourcesOf(c, fits)
@@ -41,24 +38,40 @@ func Carries(c sentinel.Call, fits func(sentinel.Step) bool) bool {
 		in.Now.Texts[i].Target, in.Now.Texts[i].Refers = false, false
 	}
 	r := Find(in)
-	return r.Unread || slices.ContainsFunc(r.Found, func(f Found) bool { return list[f.Step-1].Private })
+	return r.Unread || slices.ContainsFunc(r.Found, func(f Found) bool { return list[f.source].Private })
 }
+
+// mayCarry reports whether anything came back before the call.
+func mayCarry(c sentinel.Call) bool { return c.Trace().LearntSomething() || c.Trace().HasPastResults() }
 
 // leaves reports whether a call leaves the process: it reaches others, or names a host.
 func leaves(c sentinel.Call) bool {
 	return c.Skill().Reaches() == skills.Others || c.Outward() || len(c.Touch().Hosts) > 0
 }
 
-// sourcesOf lists what came back before the call.
+// sourcesOf lists what came back before the call: in earlier turns, and in this one.
 func sourcesOf(c sentinel.Call, private func(sentinel.Step) bool) []Source {
 	var list []Source
-	for s, memo := range c.Trace().LearntSteps() {
-		read := memo.Keep(func() any {
-			return newReading(s.Result, func() string { return sentinel.MeantText(s.Result) })
-		}).(*reading)
-		list = append(list, Source{Skill: s.Skill, Step: len(list) + 1, Private: private(s), Strange: s.Trust != skills.Trusted, read: read})
+	for r, memo := range c.Trace().PastResults() {
+		s := newSource(r.Step, memo, private)
+		s.Earlier, s.Gone = true, r.Gone
+		list = append(list, s)
+	}
+	step := 0
+	for st, memo := range c.Trace().LearntSteps() {
+		s := newSource(st, memo, private)
+		step++
+		s.Step = step
+		list = append(list, s)
 	}
 	return list
+}
+
+func newSource(s sentinel.Step, memo *sentinel.Memo, private func(sentinel.Step) bool) Source {
+	read := memo.Keep(func() any {
+		return newReading(s.Result, func() string { return sentinel.MeantText(s.Result) })
+	}).(*reading)
+	return Source{Skill: s.Skill, Private: private(s), Strange: s.Trust != skills.Trusted, read: read}
 }
 
 // mayCount reports whether anything of a result counts.
@@ -67,8 +80,13 @@ func (s Source) mayCount() bool { return s.Private || !s.read.secrets().hasNone(
 // inputOf adds what the call sends, and what earlier ones sent to the same destination.
 func inputOf(c sentinel.Call, list []Source) Input {
 	request, _ := c.Grant().Request()
-	in := Input{Sources: list, Known: []string{request}, Now: Sent{Domain: domainOf(c.Name()), Texts: textsOf(c)}}
+	in := Input{Sources: list, Known: append([]string{request}, c.Grant().EarlierWords()...), Now: Sent{Domain: domainOf(c.Name()), Texts: textsOf(c)}}
 	in.Now.To = destinationsOf(c.Name(), valuesOf(in.Now.Texts))
+	for r := range c.Trace().PastResults() {
+		if sent := sentBy(r.Step); sent.sharesDestination(in.Now) {
+			in.Before = append(in.Before, sent)
+		}
+	}
 	for s := range c.Trace().LearntSteps() {
 		if sent := sentBy(s); sent.sharesDestination(in.Now) {
 			in.Before = append(in.Before, sent)
