@@ -177,40 +177,52 @@ func hasAny(words []string, in map[string]bool) bool {
 // sentBy is what an earlier call sent, and where.
 func sentBy(s sentinel.Step) Sent {
 	var args any
-	if len(s.Args) <= len("{}") || json.Unmarshal([]byte(s.Args), &args) != nil {
+	if len(s.Args) <= len("{}") || decodeNumbers(s.Args, &args) != nil {
 		return Sent{}
 	}
 	var texts []Text
 	var list []string
-	eachScalar(args, func(v string) {
+	eachText(args, func(v string) {
 		texts, list = append(texts, Text{Value: v}), append(list, v)
 	})
 	return Sent{Domain: domainOf(s.Skill), To: destinationsOf(s.Skill, list), Texts: texts}
 }
 
-func eachScalar(v any, fn func(string)) {
+// decodeNumbers reads JSON, and numbers as they are written.
+func decodeNumbers(text string, into any) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	return d.Decode(into)
+}
+
+// eachText calls fn for each string, number and key.
+func eachText(v any, fn func(string)) {
 	switch v := v.(type) {
 	case string:
 		fn(v)
+	case json.Number:
+		fn(v.String())
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			eachScalar(v[k], fn)
+			fn(k)
+			eachText(v[k], fn)
 		}
 	case []any:
 		for _, e := range v {
-			eachScalar(e, fn)
+			eachText(e, fn)
 		}
 	}
 }
 
-// destinationsOf lists where texts go: the domains of hosts and the mailboxes that they name,
-// or the skill itself where they name none.
+// destinationsOf lists where texts go: the skill itself, and the domains of the hosts and
+// mailboxes that they name. A domain may have any number of mailboxes, and a text of a search may
+// name any host.
 func destinationsOf(skill string, values []string) []string {
-	var out []string
+	out := []string{"skill " + skill}
 	for _, v := range values {
 		for rest := v; ; {
 			_, after, found := strings.Cut(rest, "://")
-			if !found {
+			if !found || len(out) >= maxDestinations {
 				break
 			}
 			host := after[:endOfHost(after)]
@@ -219,15 +231,19 @@ func destinationsOf(skill string, values []string) []string {
 			}
 			out, rest = addOnce(out, "host "+ownerOf(strings.ToLower(host))), after
 		}
-		if at := strings.IndexByte(v, '@'); at > 0 && !strings.ContainsAny(v, " \n/") {
-			out = addOnce(out, "mailbox "+strings.ToLower(v))
+		for w := range strings.FieldsFuncSeq(v, isAfterMailbox) {
+			if at := strings.LastIndexByte(w, '@'); at > 0 && at+1 < len(w) && len(out) < maxDestinations {
+				out = addOnce(out, "mailbox "+ownerOf(strings.ToLower(w[at+1:])))
+			}
 		}
-	}
-	if len(out) == 0 {
-		out = append(out, "skill "+skill)
 	}
 	return out
 }
+
+// maxDestinations bounds the destinations of one call. Calls of one skill share that.
+const maxDestinations = 64
+
+func isAfterMailbox(r rune) bool { return strings.ContainsRune(" \t\r\n/<>,;:\"'()?&=", r) }
 
 func endOfHost(s string) int {
 	if i := strings.IndexAny(s, "/?#: \n\t\"'<>)"); i >= 0 {
@@ -242,37 +258,75 @@ func ownerOf(host string) string {
 	return strings.Join(labels[max(0, len(labels)-2):], ".")
 }
 
-// userNames are of arguments that say whose store is read.
-var userNames = map[string]bool{"user": true, "user_id": true, "userid": true, "username": true, "owner": true, "owner_id": true,
-	"on_behalf_of": true, "tenant": true, "tenant_id": true, "mailbox": true, "account_owner": true}
+// userWords are in the names of arguments that say whose store is read: "user_id", "accountOwner".
+var userWords = wordSet("user users userid username owner owners behalf tenant tenants mailbox mailboxes")
 
-// userParts are in each of userNames.
+// nameWords are the names of what names a user within such an argument.
+var nameWords = wordSet("id ids name names email login handle uid")
+
+// userParts are in each of userWords.
 var userParts = []string{"user", "owner", "behalf", "tenant", "mailbox"}
 
 // isOfAnother reports whether a step read the store of another user: an argument names one
 // that is neither the grant's nor in the user's words.
 func isOfAnother(s sentinel.Step, g sentinel.Grant) bool {
-	namesUser := func(part string) bool { return strings.Contains(s.Args, part) }
+	low := strings.ToLower(s.Args)
+	namesUser := func(part string) bool { return strings.Contains(low, part) }
 	if g.User() == "" || s.Effect != skills.Read || !slices.ContainsFunc(userParts, namesUser) {
 		return false
 	}
-	var args map[string]any
-	if json.Unmarshal([]byte(s.Args), &args) != nil {
+	var args any
+	if decodeNumbers(s.Args, &args) != nil {
 		return false
 	}
-	request, _ := g.Request()
-	request = sentinel.FoldText(request)
-	for k, v := range args {
-		name, ok := v.(string)
+	own := map[string]bool{}
+	for _, words := range append([]string{g.OwnRequest()}, g.EarlierWords()...) {
+		eachWord(sentinel.FoldText(words), func(w string) { own[w] = true })
+	}
+	return namesAnother(args, false, func(name string) bool {
 		name = strings.TrimPrefix(sentinel.FoldText(strings.TrimSpace(name)), "@")
-		if !ok || name == "" || !userNames[k] || selfNames[name] || name == sentinel.FoldText(g.User()) {
-			continue
+		return name == "" || selfNames[name] || name == sentinel.FoldText(g.User()) || isSaid(name, own)
+	})
+}
+
+// namesAnother reports whether a value names a user that isn't known. named says that it stands in
+// an argument that says whose store is read.
+func namesAnother(v any, named bool, isKnown func(string) bool) bool {
+	switch v := v.(type) {
+	case string:
+		return named && !isKnown(v)
+	case json.Number:
+		return named && !isKnown(v.String())
+	case map[string]any:
+		for k, e := range v {
+			if namesAnother(e, hasAny(splitHumps(k), userWords) || named && hasAny(splitHumps(k), nameWords), isKnown) {
+				return true
+			}
 		}
-		if !strings.Contains(request, name) {
-			return true
-		}
+	case []any:
+		return slices.ContainsFunc(v, func(e any) bool { return namesAnother(e, named, isKnown) })
 	}
 	return false
+}
+
+// isSaid reports whether all words of a name are among the words that somebody said.
+func isSaid(name string, own map[string]bool) bool {
+	said := false
+	missing := false
+	eachWord(name, func(w string) { said, missing = true, missing || !own[w] })
+	return said && !missing
+}
+
+// splitHumps splits a name into its words: "userId" and "user_id" have the same.
+func splitHumps(name string) []string {
+	var b strings.Builder
+	for i, r := range name {
+		if r >= 'A' && r <= 'Z' && i > 0 && name[i-1] >= 'a' && name[i-1] <= 'z' {
+			b.WriteByte('_')
+		}
+		b.WriteRune(r)
+	}
+	return nameParts(b.String())
 }
 
 var selfNames = wordSet("me self myself current mine own default")
