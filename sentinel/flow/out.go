@@ -54,15 +54,18 @@ func newOutgoing(in Input) *outgoing {
 	return o
 }
 
+// maxDeep is how often a text is decoded that was encoded again.
+const maxDeep = 3
+
 // addText adds every way to read a text.
 func (o *outgoing) addText(value string, text int) {
 	if room := max(0, (o.limit-len(o.buf))/ways); len(value) > room {
 		value, o.cut = value[:room], true
 	}
 	seen := map[string]bool{}
-	o.addReadings(value, text, false, 2, seen)
+	o.addReadings(value, text, false, maxDeep, seen)
 	if strings.Contains(value, "+") { // a blank in a form
-		o.addReadings(strings.ReplaceAll(value, "+", " "), text, false, 2, seen)
+		o.addReadings(strings.ReplaceAll(value, "+", " "), text, false, maxDeep, seen)
 	}
 	if back := reverseText(value); len(value) >= minEncoded {
 		for _, d := range decodeRuns(back) {
