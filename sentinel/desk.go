@@ -1,6 +1,7 @@
 package sentinel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -123,7 +124,7 @@ func (d *Desk) rememberResult(c Call, res skills.Result, err error, marks []stri
 	st := Step{Skill: c.Name(), CallID: c.ID(), Args: c.Args(), Result: res.Content, Trust: res.Trust,
 		Marks: marks, Effect: c.Effect(), Sensitive: c.Sensitive(), Failed: err != nil}
 	if err != nil {
-		st.Result, st.Trust = err.Error(), trustOf(c.Skill(), skills.Result{})
+		st.Result, st.Trust = err.Error(), cmp.Or(res.Trust, trustOf(c.Skill(), skills.Result{}))
 		st = st.withMarks()
 	}
 	d.addStep(st)
