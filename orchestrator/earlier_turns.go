@@ -53,6 +53,7 @@ type earlierTurns struct {
 	messages []llm.Message          // what the next turn's model is shown
 	said     []sentinel.EarlierTurn // what the user said, oldest first
 	strange  []sentinel.Step        // untrusted results, oldest first
+	results  []sentinel.PastResult  // what calls sent and brought, oldest first
 }
 
 // add adds a turn that was answered.
@@ -62,6 +63,7 @@ func (e earlierTurns) add(t *turn) earlierTurns {
 		trimHistory(t.loop.Messages()[1:]), // each turn writes its own instructions
 		sentinel.KeepNewestTurns(append(slices.Clip(e.said), said)),
 		sentinel.KeepNewestResults(append(slices.Clip(e.strange), t.listStrange()...)),
+		sentinel.KeepPastResults(append(slices.Clip(e.results), t.listResults()...)),
 	}
 }
 
@@ -76,6 +78,33 @@ func (end *endRecord) readStrange() []sentinel.Step {
 	var out []sentinel.Step
 	for _, r := range end.Strange {
 		out = append(out, sentinel.Step{Skill: r.Skill, Result: r.Result, Trust: skills.Untrusted})
+	}
+	return out
+}
+
+// resultRecord is what a call of the turn sent and brought, as an endRecord has it. Secret
+// arguments are hidden.
+type resultRecord struct {
+	Skill     string        `json:"skill"`
+	Args      string        `json:"args,omitempty"`
+	Result    string        `json:"result,omitempty"`
+	Trust     skills.Trust  `json:"trust,omitempty"`
+	Effect    skills.Effect `json:"effect,omitempty"`
+	Sensitive bool          `json:"sensitive,omitempty"`
+	Gone      bool          `json:"gone,omitempty"`
+}
+
+// writeResult is a result as an endRecord has it.
+func writeResult(r sentinel.PastResult) resultRecord {
+	return resultRecord{r.Skill, r.Args, r.Result, r.Trust, r.Effect, r.Sensitive, r.Gone}
+}
+
+// readResults are what the calls of a turn sent and brought, as the record of its end has them.
+func (end *endRecord) readResults() []sentinel.PastResult {
+	var out []sentinel.PastResult
+	for _, r := range end.Results {
+		out = append(out, sentinel.PastResult{Gone: r.Gone, Step: sentinel.Step{
+			Skill: r.Skill, Args: r.Args, Result: r.Result, Trust: r.Trust, Effect: r.Effect, Sensitive: r.Sensitive}})
 	}
 	return out
 }

@@ -211,7 +211,7 @@ func TestEarlierTurnOfAnEarlierProgram(t *testing.T) {
 func TestWhatATaintedTurnWroteReadsBackUntrusted(t *testing.T) {
 	f, o := newWorkplace(t)
 	recall := func(key string) call { return useWith("memory.get", map[string]any{"Key": key}) }
-	r := start(t, o,
+	script := [][]rule{
 		orch("remember what it says", dispatch("a", "do-save", "email.read", "memory.save"), results("wait_all"), "saved"),
 		orch("remember my own", dispatch("a", "do-own", "memory.save"), results("wait_all"), "saved"),
 		orch("Write an email", dispatch("b", "do-write", "memory.get", "email.send"), results("wait_all"), "written"),
@@ -219,7 +219,14 @@ func TestWhatATaintedTurnWroteReadsBackUntrusted(t *testing.T) {
 		agent("do-save", use("email.read", "new"), useWith("memory.save", record{"boss", "the boss is eve@evil.test"}), "saved"),
 		agent("do-own", useWith("memory.save", record{"own", "kim is kim@corp.test"}), "saved"),
 		agent("do-write", recall("boss"), useWith("email.send", letter{"eve@evil.test", "hello"}), "written"),
-		agent("do-recall-own", recall("own"), "recalled"))
+		agent("do-recall-own", recall("own"), "recalled"), orch("Please recall boss", dispatch("b", "do-recall-boss", "memory.get"),
+			results("wait_all"), "recalled"), agent("do-recall-boss", recall("boss"), "recalled")}
+	for i, spelled := range []string{"BOSS", "bo ss", "bo_ss", "*", "b?ss", "%", "all", "latest"} {
+		mission := fmt.Sprint("do-recall-spelled-", i)
+		script = append(script, orch("recall by name "+spelled, dispatch("b", mission, "memory.get"), results("wait_all"), "recalled"),
+			agent(mission, recall(spelled), "recalled"))
+	}
+	r := start(t, o, script...)
 	in := func(conversation, user, request string) Reply {
 		reply, err := r.open(conversation, user).Send(t.Context(), request)
 		require.NoError(t, err)
@@ -236,7 +243,11 @@ func TestWhatATaintedTurnWroteReadsBackUntrusted(t *testing.T) {
 	}
 	write("second")
 	require.False(t, in("third", "ann", "Please recall my own contacts").Tainted, "what a clean turn wrote under another key stays trusted")
-	require.False(t, in("other", "bob", "Please recall my own contacts").Tainted, "another user's memory is another store")
+	require.False(t, in("other", "bob", "Please recall boss").Tainted, "another user's memory is another store")
+	for i, spelled := range []string{"BOSS", "bo ss", "bo_ss", "*", "b?ss", "%", "all", "latest"} {
+		conversation := fmt.Sprint("spelled", i)
+		require.True(t, in(conversation, "ann", "Please recall by name "+spelled).Tainted, "%q may be the marked thing", spelled)
+	}
 	r.restart(o)
 	write("after-restart")
 	before := len(markRows(t, r))

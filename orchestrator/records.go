@@ -107,6 +107,8 @@ type endRecord struct {
 	Messages loop.Messages `json:"messages,omitempty"`
 	// Strange are the untrusted results of the turn, within bounds.
 	Strange []strangeRecord `json:"strange,omitempty"`
+	// Results are what the calls of the turn sent and brought, within bounds.
+	Results []resultRecord `json:"results,omitempty"`
 }
 
 // The failures of an endRecord; those of the model have its kind behind them.

@@ -88,6 +88,7 @@ func (r *restorer) readEarlierTurns(ctx context.Context, row history.Conversatio
 	var shown [][]llm.Message
 	var said []sentinel.EarlierTurn
 	var strange []sentinel.Step
+	var results []sentinel.PastResult
 	n, bytes := 0, 0
 	err := r.journal.Newest(ctx, row.User, row.ID, recordEnd, func(data []byte) bool {
 		var end endRecord
@@ -100,6 +101,7 @@ func (r *restorer) readEarlierTurns(ctx context.Context, row history.Conversatio
 		}
 		if end.Failure == "" && len(said) < sentinel.MaxEarlierTurns {
 			said, strange = append(said, end.readSaid()), append(end.readStrange(), strange...)
+			results = append(end.readResults(), results...)
 		}
 		return n < maxHistory && bytes <= maxHistoryBytes || len(said) < sentinel.MaxEarlierTurns
 	})
@@ -108,7 +110,7 @@ func (r *restorer) readEarlierTurns(ctx context.Context, row history.Conversatio
 		out = append(out, turn...)
 	}
 	slices.Reverse(said)
-	return earlierTurns{trimHistory(out), sentinel.KeepNewestTurns(said), sentinel.KeepNewestResults(strange)}, err
+	return earlierTurns{trimHistory(out), sentinel.KeepNewestTurns(said), sentinel.KeepNewestResults(strange), sentinel.KeepPastResults(results)}, err
 }
 
 // restoreTurn makes the turn that was under way, up to the last round that was written

@@ -142,6 +142,7 @@ func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlie
 	}
 	desk := n.parts.Checkpoint.Numbered(g)
 	desk.RecallEarlier(earlier.strange)
+	desk.RecallResults(earlier.results)
 	t := &turn{turnNeeds: n, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: desk,
 		byID: map[string]*agentRun{}, starting: map[otp.Ref]*agentRun{},
 		filter: linkFilter{n.parts, text}, secrets: turnSecrets{n.parts.Registry, scope}}
@@ -464,6 +465,9 @@ func (t *turn) buildEndItems(text string) (items []history.Item) {
 		for _, st := range t.listStrange() {
 			end.Strange = append(end.Strange, strangeRecord{st.Skill, st.Result})
 		}
+		for _, r := range t.listResults() {
+			end.Results = append(end.Results, writeResult(r))
+		}
 		record := fitEndRecord(&end)
 		t.answer = end.Reply
 		return append(items, history.Item{Kind: keptAnswer, Data: []byte(clipText(t.answer.Text, maxKept))}, record)
@@ -569,6 +573,21 @@ func (t *turn) describeStatus() string {
 func (t *turn) turnKey() history.Turn {
 	g := t.desk.Grant()
 	return history.Turn{Conversation: g.Conversation(), User: g.User(), Turn: t.id, Tainted: g.Tainted()}
+}
+
+// listResults returns what the calls of a turn sent and brought, in the order of its agents.
+// Secret arguments are hidden.
+func (t *turn) listResults() []sentinel.PastResult {
+	out := t.desk.Trace().ListResults()
+	for _, k := range t.agents {
+		out = append(out, k.desk.Trace().ListResults()...)
+	}
+	for i, r := range out {
+		if shown, hidden := loop.Redact(t.secrets, r.Skill, []byte(r.Args)); hidden {
+			out[i].Args = string(shown)
+		}
+	}
+	return sentinel.KeepPastResults(out)
 }
 
 // listStrange returns the untrusted results of a turn, in the order of its agents.

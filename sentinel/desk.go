@@ -1,6 +1,7 @@
 package sentinel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -46,7 +47,7 @@ func (d *Desk) Child(c Child) (*Desk, error) {
 	if !g.TaintedThisTurn() {
 		d.delegated = d.delegated.Union(g.Scope())
 	}
-	trace := Trace{earlier: d.trace.earlier}.withHeard(g.ID(), d.grant.ID(), d.trace)
+	trace := Trace{earlier: d.trace.earlier, past: d.trace.past}.withHeard(g.ID(), d.grant.ID(), d.trace)
 	return &Desk{p: d.p, parent: d, grant: g, trace: trace, numbered: d.numbered}, nil
 }
 
@@ -123,7 +124,7 @@ func (d *Desk) rememberResult(c Call, res skills.Result, err error, marks []stri
 	st := Step{Skill: c.Name(), CallID: c.ID(), Args: c.Args(), Result: res.Content, Trust: res.Trust,
 		Marks: marks, Effect: c.Effect(), Sensitive: c.Sensitive(), StrangerFields: c.strangerFields(), Failed: err != nil}
 	if err != nil {
-		st.Result, st.Trust = err.Error(), trustOf(c.Skill(), skills.Result{})
+		st.Result, st.Trust = err.Error(), cmp.Or(res.Trust, trustOf(c.Skill(), skills.Result{}))
 		st = st.withMarks()
 	}
 	d.addStep(st)

@@ -252,16 +252,15 @@ func (i *invocation) finish(ctx context.Context) error {
 	i.failed, i.result.Follow = err, nil
 	if err != nil {
 		i.logMissingCredential(ctx, err)
-	} else {
-		i.result.Trust = trustOf(c.Skill(), i.result)
-		if i.result.Trust == skills.Trusted && readsBack(ctx, p, c) {
-			i.result.Trust = skills.Untrusted
-		}
+		i.result.Template = false // the text is the error's
+	}
+	// A store's error may say what is in it, as its results do.
+	i.result.Trust = trustOf(c.Skill(), i.result)
+	if i.result.Trust == skills.Trusted && readsBack(ctx, p, c) {
+		i.result.Trust = skills.Untrusted
 	}
 	values := b.describeRun(c, i.result, err)
-	if err == nil {
-		b.Trust = string(i.result.Trust)
-	}
+	b.Trust = string(i.result.Trust)
 	i.reportSlot(ctx, !countsForBreaker(err))
 	i.desk.rememberResult(c, i.result, err, b.Marks)
 	i.recordOutcome(ctx, b, values)

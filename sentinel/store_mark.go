@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -60,10 +61,31 @@ func listKeyArgs(c Call) map[string]string {
 			return
 		}
 		if a.Marks.Has(skills.Target) && c.Skill().Annotated() || isKeyName(a.Name) {
-			keys[a.Name] = path.Clean(strings.TrimSpace(FoldText(s)))
+			keys[a.Name] = spellKey(s)
 		}
 	})
 	return keys
+}
+
+// inexactKeys are words that a store may take for a thing of another name, or for all things.
+var inexactKeys = []string{"all", "any", "first", "last", "latest", "newest", "recent", "current", "primary", "main", "default"}
+
+// spellKey is a key as stores may tell it from others: its letters and digits alone, since a store
+// may fold the rest. It is "" for what a store may read as a pattern or as another name.
+func spellKey(s string) string {
+	var b strings.Builder
+	for _, r := range path.Clean(strings.TrimSpace(FoldText(s))) {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r):
+			b.WriteRune(r)
+		case !strings.ContainsRune(" -_./@:#", r) && !unicode.Is(unicode.Cf, r):
+			return ""
+		}
+	}
+	if slices.Contains(inexactKeys, b.String()) {
+		return ""
+	}
+	return b.String()
 }
 
 // isKeyName reports whether an argument is called an id or a key.
@@ -78,11 +100,12 @@ func isKeyName(name string) bool {
 	return false
 }
 
-// keyOf is the key that the named arguments make; ok is false where the call lacks one.
+// keyOf is the key that the named arguments make; ok is false where the call lacks one, or has
+// one that may be a pattern.
 func keyOf(args map[string]string, names []string) (key []string, ok bool) {
 	for _, n := range names {
 		v, has := args[n]
-		if !has {
+		if !has || v == "" {
 			return nil, false
 		}
 		key = append(key, n, v)

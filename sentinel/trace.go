@@ -48,6 +48,8 @@ type Trace struct {
 	pieces *pieces
 	// earlier are untrusted results of earlier turns: what stands in them is a stranger's.
 	earlier []Step
+	// past are results of earlier turns: what flows may carry.
+	past []PastResult
 }
 
 // NewTrace returns a Trace of the steps.

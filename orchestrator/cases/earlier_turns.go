@@ -17,9 +17,10 @@ const oldestTurn = -1000
 // a conversation are: what earlier turns brought grounds nothing. Of earlier turns the
 // untrusted results are known, and which of the turns had some.
 type pastResults struct {
-	steps   []sentinel.Step // of this turn
-	earlier []sentinel.Step // of turns before it
-	trust   []string        // of each entry
+	steps   []sentinel.Step       // of this turn
+	earlier []sentinel.Step       // of turns before it
+	results []sentinel.PastResult // the same, with the trusted ones
+	trust   []string              // of each entry
 	// turns are of each entry; nil where all are of this turn.
 	turns   []int
 	seen    int          // entries so far
@@ -33,6 +34,9 @@ func (h *pastResults) add(s sentinel.Step, turn int) {
 	}
 	if h.seen++; h.turns != nil {
 		h.turns = append(h.turns, turn)
+	}
+	if turn != 0 {
+		h.results = append(h.results, sentinel.PastResult{Step: s})
 	}
 	switch {
 	case turn == 0:

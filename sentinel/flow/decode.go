@@ -1,9 +1,12 @@
 package flow
 
 import (
+	"bytes"
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -45,7 +48,7 @@ const minGroups = 3
 // decodeGroups decodes what is written in groups of one length, the last of which may be
 // shorter.
 func decodeGroups(s string) []string {
-	var out []string
+	out := decodeCodes(s)
 	list := strings.FieldsFunc(s, func(r rune) bool { return r == '=' || isNotEncoded(r) })
 	for i := 0; i < len(list); {
 		j, size := i, len(list[i])
@@ -76,6 +79,9 @@ func isNotEncoded(r rune) bool { return r != '=' && (r >= utf8.RuneSelf || !isEn
 func decodeRun(run string) []string {
 	var out []string
 	add := func(b []byte) {
+		if bytes.IndexByte(b, 0) >= 0 { // each character has two bytes
+			b = bytes.ReplaceAll(b, []byte{0}, nil)
+		}
 		if s := string(b); isReadable(s) && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
@@ -96,7 +102,64 @@ func decodeRun(run string) []string {
 			add(b)
 		}
 	}
+	if small := strings.TrimRight(strings.ToUpper(run), "="); len(small) >= minBase32 {
+		small = small[:len(small)-cutBase32[len(small)%8]]
+		if b, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(small); err == nil {
+			add(b)
+		}
+	}
 	return out
+}
+
+// minBase32 is the least length of what is tried as base32: most shorter runs are words.
+const minBase32 = 16
+
+// cutBase32 is how many letters of a last group say nothing, by its length.
+var cutBase32 = [8]int{0, 1, 0, 1, 0, 0, 1, 0}
+
+// minCodes is how many codes follow each other where each stands for a character.
+const minCodes = 4
+
+// decodeCodes returns what the codes of characters come to that follow each other: two hex digits
+// each with signs between them ("4b-65", "0x4b 0x65"), or decimal numbers.
+func decodeCodes(s string) []string {
+	var out []string
+	runs := map[int][]byte{}
+	end := func(base int) {
+		if run := runs[base]; len(run) >= minCodes && isReadable(string(run)) {
+			out = append(out, string(run))
+		}
+		runs[base] = runs[base][:0]
+	}
+	for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return isNotEncoded(r) || strings.ContainsRune("=+/-_", r) }) {
+		for _, base := range codeBases {
+			if code, ok := readCode(w, base); ok {
+				runs[base] = append(runs[base], code)
+			} else {
+				end(base)
+			}
+		}
+	}
+	for _, base := range codeBases {
+		end(base)
+	}
+	return out
+}
+
+var codeBases = [...]int{16, 10}
+
+// readCode reads the code of one character: two hex digits, after 0x, x or nothing, or a decimal
+// number from 32 on.
+func readCode(w string, base int) (byte, bool) {
+	if base == 16 {
+		if w = strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(w), "0"), "x"); len(w) != 2 {
+			return 0, false
+		}
+	} else if len(w) < 2 || len(w) > 3 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(w, base, 8)
+	return byte(n), err == nil && n >= ' '
 }
 
 // isReadable reports whether bytes are a text: few of them are no characters that people

@@ -32,9 +32,11 @@
 //
 // # Bounds
 //
-// Of one result maxBody bytes are read, of all maxBodies, and of what goes out maxOut. Where
-// private data is longer, Report.Unread is set: what wasn't read may be carried. The time is
-// linear in both. Find looks at a bounded number of places for each byte.
+// Of one result maxBody bytes are read, of all private ones maxBodies, and maxSecrets secrets of
+// each. What goes out has maxOut bytes in all ways to read it. Where one of them is met and
+// something that counts was read, Report.Unread is set: what wasn't compared may be carried. The
+// time is linear in the results and in what goes out: each byte is looked up a few times, and
+// the steps of one comparison are counted.
 //
 // What not to do: don't take an empty report for proof. A model can say a secret in other
 // words. That is why Report.Private and Report.Strange tell what the agent has read.

@@ -1,22 +1,28 @@
 package flow
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
-// maxTries is how many places Find compares for one call.
-const maxTries = 4 << 20
+// maxSteps is how many bytes Find reads or looks up for one call.
+const maxSteps = 32 << 20
 
 // finder is one comparison on its way.
 type finder struct {
 	in     Input
 	out    *outgoing
-	budget int
+	steps  int // that are left
+	source int // that is searched
+	pieces int // words that were looked for as a whole
 	bodies int // bytes of bodies that may still be read
 	report Report
+	// Indexes of what goes out by what counts in it, and of earlier calls.
+	indexes map[string]*index
+	before  *index
 	// Texts that aren't private: the user's, and those that results had before.
 	asked, public known
 }
@@ -26,6 +32,7 @@ type known struct {
 	texts   []string
 	results []*reading
 	plain   string
+	grams   *gramSet
 	words   map[string]bool
 	numbers map[string]bool
 	ready   bool
@@ -60,42 +67,75 @@ func (k *known) read() {
 		})
 		b = append(b, 0)
 	}
-	k.plain = string(b)
+	k.plain, k.grams = string(b), newGramSet(gram, len(b))
+	for part := range bytes.SplitSeq(b, []byte{0}) {
+		k.grams.addPiece(part, 0)
+	}
 }
 
-// has reports whether a word stands there, however it is written.
-func (k *known) has(plain string, number string) bool {
+// has reports whether a word stands there, however it is written. Beyond the steps it counts
+// as not known.
+func (k *known) has(plain, number string, steps *int) bool {
 	k.read()
-	return k.words[plain] || number != "" && k.numbers[number] || len(plain) >= gram && strings.Contains(k.plain, plain)
+	if k.words[plain] || number != "" && k.numbers[number] {
+		return true
+	}
+	if len(plain) < gram || *steps <= 0 {
+		return false
+	}
+	b := []byte(plain)
+	for i := 0; i+gram <= len(b); i++ {
+		if k.grams.find(b[i:]) == 0 {
+			return false
+		}
+	}
+	*steps -= len(k.plain)
+	return strings.Contains(k.plain, plain)
 }
 
 // Find reports what the call carries. Find is linear in the results and in what goes out,
-// within the bounds of the package.
+// within the bounds of the package. Beyond them Report.Unread is set.
 func Find(in Input) Report {
-	f := &finder{in: in, budget: maxTries, bodies: maxBodies, report: Report{Leaves: true}}
+	f := newFinder(in)
+	f.run()
+	return f.report
+}
+
+func newFinder(in Input) *finder {
+	f := &finder{in: in, steps: maxSteps, bodies: maxBodies, report: Report{Leaves: true}, indexes: map[string]*index{}}
 	f.asked.texts = in.Known
+	return f
+}
+
+func (f *finder) run() {
 	f.listSources()
 	if f.hasNothing() {
-		return f.report
+		return
 	}
-	f.out = newOutgoing(in)
-	for i := range in.Sources {
-		f.searchSource(&in.Sources[i])
+	f.out = newOutgoing(f.in)
+	f.before = f.newIndex(nil, f.out.now, len(f.out.pieces))
+	for i := range f.in.Sources {
+		if s := &f.in.Sources[i]; s.mayCount() {
+			f.source = i
+			f.searchSource(s)
+		}
 	}
-	f.report.Unread = f.report.Unread || f.out.cut && len(f.report.Private) > 0
-	return f.report
+	f.report.Unread = f.report.Unread || f.out.cut || f.steps < 0
 }
 
 // listSources names what was read, and takes what wasn't private first as known.
 func (f *finder) listSources() {
 	f.public.texts = f.in.Known
+	private := false
 	for _, s := range f.in.Sources {
-		if s.Private {
-			f.report.Private = addOnce(f.report.Private, s.Skill)
-		} else if len(f.report.Private) == 0 {
+		switch {
+		case !s.Private && !private:
 			f.public.results = append(f.public.results, s.read)
+		case s.Private && !s.Earlier:
+			f.report.Private = addOnce(f.report.Private, s.Skill)
 		}
-		if s.Strange {
+		private = private || s.Private
+		if s.Strange && !s.Earlier {
 			f.report.Strange = addOnce(f.report.Strange, s.Skill)
 		}
 	}
@@ -108,8 +148,10 @@ func (f *finder) hasNothing() bool {
 func (f *finder) searchSource(s *Source) {
 	own := f.ownLinks(s)
 	sec := s.read.secrets()
-	f.searchBody(s, sec.body, own)
-	f.searchShort(s, sec.short)
+	f.report.Unread = f.report.Unread || sec.cut || s.Private && s.Gone
+	all := f.indexWithout(s, own, true)
+	f.searchBody(s, sec.body, all)
+	f.searchShort(s, sec.short, all)
 	if !s.Private {
 		return
 	}
@@ -119,18 +161,25 @@ func (f *finder) searchSource(s *Source) {
 		f.report.Unread = true
 	}
 	if f.bodies >= 0 {
-		f.searchBody(s, b, own)
+		f.searchBody(s, b, f.indexWithout(s, own, false))
 	}
 }
 
-// ownLinks lists the texts that are links of the result: what stands in its own link goes
+// ownLinks tells the texts that are links of the result: what stands in its own link goes
 // where it came from.
-func (f *finder) ownLinks(s *Source) map[int]bool {
-	var out map[int]bool
+func (f *finder) ownLinks(s *Source) []bool {
+	var out []bool
 	for i, t := range f.in.Now.Texts {
-		if strings.Contains(t.Value, "://") && !strings.ContainsAny(t.Value, " \n\t") && strings.Contains(s.read.meant(), t.Value) {
+		if !strings.Contains(t.Value, "://") || strings.ContainsAny(t.Value, " \n\t") {
+			continue
+		}
+		meant := s.read.meant()
+		if f.steps -= len(meant) / 4; f.steps < 0 { //nolint:mnd // it is found faster than it is read
+			return out
+		}
+		if strings.Contains(meant, t.Value) {
 			if out == nil {
-				out = map[int]bool{}
+				out = make([]bool, len(f.in.Now.Texts))
 			}
 			out[i] = true
 		}
@@ -138,18 +187,32 @@ func (f *finder) ownLinks(s *Source) map[int]bool {
 	return out
 }
 
-// counts reports whether what a text carries of a source is carried out.
-func (f *finder) counts(s *Source, text int, isSecret bool) bool {
-	t := f.in.Now.Texts[text]
-	if isSecret {
-		return true
+// indexWithout returns the index of those texts in which what they carry of a source is
+// carried out. A text that doesn't count hides none that does.
+func (f *finder) indexWithout(s *Source, own []bool, isSecret bool) *index {
+	skip, key := make([]bool, len(f.in.Now.Texts)), make([]byte, len(f.in.Now.Texts))
+	f.steps -= len(skip)
+	for i, t := range f.in.Now.Texts {
+		if own != nil && own[i] || !isSecret && (t.Target || t.Refers && domainOf(s.Skill) == f.in.Now.Domain) {
+			skip[i], key[i] = true, 1
+		}
 	}
-	return !t.Target && !(t.Refers && domainOf(s.Skill) == f.in.Now.Domain)
+	x := f.indexes[string(key)]
+	if x == nil {
+		x = f.newIndex(skip, 0, f.out.now)
+		f.indexes[string(key)] = x
+	}
+	return x
+}
+
+func (f *finder) newIndex(skip []bool, from, to int) *index {
+	return &index{f.out, skip, from, to, map[int]*gramSet{}, &f.steps}
 }
 
 func (f *finder) add(found Found) {
+	found.source = f.source
 	for i, old := range f.report.Found {
-		if old.Kind == found.Kind && old.Skill == found.Skill && old.Step == found.Step && old.Arg == found.Arg {
+		if old.Kind == found.Kind && old.source == f.source && old.Arg == found.Arg {
 			f.report.Found[i].Disguised = old.Disguised && found.Disguised
 			f.report.Found[i].United = old.United && found.United
 			return
@@ -166,12 +229,12 @@ func (f *finder) addAt(s *Source, kind Kind, at int, united bool) {
 }
 
 // searchShort looks for secrets that are too short to be found within other text.
-func (f *finder) searchShort(s *Source, list []string) {
+func (f *finder) searchShort(s *Source, list []string, x *index) {
 	for _, short := range list {
-		if f.asked.has(short, "") {
+		if f.asked.has(short, "", &f.steps) {
 			continue
 		}
-		at, there := f.out.wordAt(short)
+		at, there := f.out.wordAt(short, x)
 		if there && (len(short) >= gram && !isYear(short) || f.isNamed(short, at)) {
 			f.addAt(s, Secret, at, false)
 		}

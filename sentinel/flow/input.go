@@ -11,6 +11,9 @@ type Source struct {
 	Private bool
 	// Strange is set where strangers may have written it.
 	Strange bool
+	// Earlier is set where an earlier turn read it, and Gone where not all of it is known
+	// any more.
+	Earlier, Gone bool
 
 	read *reading
 }
@@ -47,7 +50,7 @@ type Input struct {
 	// counts nowhere.
 	Known []string
 	Now   Sent
-	// Before are earlier calls of the conversation, the oldest first. Those to other
+	// Before are earlier calls, the oldest first. Those to other
 	// destinations are left out.
 	Before []Sent
 }
@@ -74,6 +77,8 @@ type Found struct {
 	Disguised bool
 	// United says that earlier calls to the same destination carried the rest.
 	United bool
+
+	source int // its place in the Input
 }
 
 // Report is what Find found.
@@ -82,9 +87,11 @@ type Report struct {
 	Leaves bool
 	Found  []Found
 	// Private and Strange are the skills whose private and strangers' results the agent has
-	// read, each once.
+	// read in this turn, each once.
 	Private, Strange []string
-	// Unread says that private results or the call were too long to be read to the end.
+	// Unread says that something was too long to be compared to the end: the call, a private
+	// result, or one that has secrets; or that a private result of an earlier turn isn't known
+	// any more.
 	Unread bool
 }
 
@@ -92,9 +99,10 @@ type Report struct {
 const (
 	maxBody    = 1 << 20   // of one result
 	maxBodies  = 4 << 20   // of all results
-	maxOut     = 256 << 10 // of all ways to read what goes out
-	maxBefore  = 64 << 10  // of the same for earlier calls
-	maxSecrets = 1 << 10   // secrets of one result
+	maxOut     = 1 << 20   // of all ways to read what goes out
+	maxBefore  = 512 << 10 // of the same for earlier calls
+	maxReads   = 2 << 20   // that are unescaped and decoded, of each
+	maxSecrets = 8 << 10   // secrets of one result
 	maxFound   = 16
 )
 
@@ -116,7 +124,7 @@ func (r Report) Describe() []string {
 		out = addOnce(out, line)
 	}
 	if r.Unread {
-		out = append(out, "private results are too long to be compared to the end")
+		out = append(out, "results or arguments are too long to be compared to the end")
 	}
 	return out
 }

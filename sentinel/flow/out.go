@@ -20,15 +20,14 @@ type piece struct {
 type outgoing struct {
 	buf    []byte
 	pieces []piece
-	now    int // the bytes of this call stand before the others
-	heads  []int32
-	prev   []int32
+	now    int // how many are of this call; they stand before the others
 	limit  int
-	cut    bool
+	reads  int  // bytes that may still be unescaped and decoded
+	cut    bool // not all is in the pieces
 	// Of this call alone: what its pieces were made of, and the words and numbers with the
 	// piece that has them. Those are read where they are needed.
 	saying         []saying
-	words, numbers map[string]int
+	words, numbers map[string][]int
 }
 
 // saying is the folded text that a piece was made of.
@@ -39,21 +38,12 @@ type saying struct {
 	disguised    bool
 }
 
-// gram is how many bytes are looked up at a time: the least piece of a secret that counts.
-const gram = 4
-
-const (
-	headBits = 13
-	noPlace  = -1
-)
-
 func newOutgoing(in Input) *outgoing {
-	o := &outgoing{limit: maxOut}
+	o := &outgoing{limit: maxOut, reads: maxReads}
 	for i, t := range in.Now.Texts {
 		o.addText(t.Value, i)
 	}
-	o.now = len(o.buf)
-	o.limit = len(o.buf) + maxBefore
+	o.now, o.limit, o.reads = len(o.pieces), len(o.buf)+maxBefore, o.reads+maxReads
 	for i := len(in.Before) - 1; i >= 0; i-- { // the newest first, for the bound
 		if b := in.Before[i]; b.sharesDestination(in.Now) {
 			for _, t := range b.Texts {
@@ -61,16 +51,21 @@ func newOutgoing(in Input) *outgoing {
 			}
 		}
 	}
-	o.index()
 	return o
 }
 
+// maxDeep is how often a text is decoded that was encoded again.
+const maxDeep = 3
+
 // addText adds every way to read a text.
 func (o *outgoing) addText(value string, text int) {
+	if room := max(0, (o.limit-len(o.buf))/ways); len(value) > room {
+		value, o.cut = value[:room], true
+	}
 	seen := map[string]bool{}
-	o.addReadings(value, text, false, 2, seen)
+	o.addReadings(value, text, false, maxDeep, seen)
 	if strings.Contains(value, "+") { // a blank in a form
-		o.addReadings(strings.ReplaceAll(value, "+", " "), text, false, 2, seen)
+		o.addReadings(strings.ReplaceAll(value, "+", " "), text, false, maxDeep, seen)
 	}
 	if back := reverseText(value); len(value) >= minEncoded {
 		for _, d := range decodeRuns(back) {
@@ -81,6 +76,10 @@ func (o *outgoing) addText(value string, text int) {
 
 // addReadings adds a text, what its escapes come to, and what is encoded in it.
 func (o *outgoing) addReadings(value string, text int, disguised bool, deep int, seen map[string]bool) {
+	if o.reads -= len(value); o.reads < 0 {
+		o.cut = true
+		return
+	}
 	for _, r := range scrub.Readings(value) {
 		fold := sentinel.FoldText(r)
 		if seen[fold] {
@@ -99,9 +98,12 @@ func (o *outgoing) addReadings(value string, text int, disguised bool, deep int,
 	}
 }
 
+// ways is how often a text stands in the buffer: as it is, in ROT13, and both backwards.
+const ways = 4
+
 // addPlain adds one folded text: as it is, in ROT13, and both backwards.
 func (o *outgoing) addPlain(fold string, text int, disguised bool) {
-	if o.limit-len(o.buf) < 4*(len(fold)+1) {
+	if o.limit-len(o.buf) < ways*(len(fold)+1) {
 		o.cut = true
 		return
 	}
@@ -163,23 +165,40 @@ func (o *outgoing) addSpelled(w string, text int) {
 	}
 }
 
-// wordAt returns the piece of this call that has a word.
-func (o *outgoing) wordAt(w string) (piece int, there bool) {
+// wordAt returns the first piece in which a word counts.
+func (o *outgoing) wordAt(w string, x *index) (piece int, there bool) {
 	if o.words == nil {
-		o.words = map[string]int{}
+		o.words = map[string][]int{}
 		for _, s := range o.saying {
 			o.readWords(s)
 		}
 	}
-	piece, there = o.words[w]
-	return piece, there
+	return o.firstOf(o.words[w], x)
+}
+
+// firstOf returns the first of the pieces that counts.
+func (o *outgoing) firstOf(list []int, x *index) (piece int, there bool) {
+	for _, i := range list {
+		if *x.steps--; x.hasPiece(o.pieces[i]) {
+			return i, *x.steps >= 0
+		}
+	}
+	return 0, false
+}
+
+// addOfText adds a piece to a list that has none of the same text.
+func (o *outgoing) addOfText(list []int, piece int) []int {
+	if n := len(list); n > 0 && o.pieces[list[n-1]].text == o.pieces[piece].text {
+		return list
+	}
+	return append(list, piece)
 }
 
 // readWords takes the words of a saying. Of one that is turned short words say nothing.
 func (o *outgoing) readWords(s saying) {
 	keep := func(w string) {
-		if _, there := o.words[w]; !there && w != "" && (len(w) >= gram || !s.turned && !s.back) {
-			o.words[w] = s.piece
+		if w != "" && (len(w) >= gram || !s.turned && !s.back) {
+			o.words[w] = o.addOfText(o.words[w], s.piece)
 		}
 	}
 	fold := s.fold
@@ -200,89 +219,20 @@ func (o *outgoing) readWords(s saying) {
 	})
 }
 
-// numberAt returns the piece of this call that has a number, however it is written.
-func (o *outgoing) numberAt(digits string) (piece int, there bool) {
+// numberAt returns the first piece in which a number counts, however it is written.
+func (o *outgoing) numberAt(digits string, x *index) (piece int, there bool) {
 	if o.numbers == nil {
-		o.numbers = map[string]int{}
+		o.numbers = map[string][]int{}
 		for _, s := range o.saying {
 			if s.disguised {
 				continue
 			}
 			eachWord(s.fold, func(w string) {
 				if d, ok := normalizeNumber(w); ok {
-					if _, there := o.numbers[d]; !there {
-						o.numbers[d] = s.piece
-					}
+					o.numbers[d] = o.addOfText(o.numbers[d], s.piece)
 				}
 			})
 		}
 	}
-	piece, there = o.numbers[digits]
-	return piece, there
-}
-
-// index lists where each gram stands, the last place first.
-func (o *outgoing) index() {
-	o.heads = make([]int32, 1<<headBits)
-	for i := range o.heads {
-		o.heads[i] = noPlace
-	}
-	o.prev = make([]int32, len(o.buf))
-	for i := len(o.buf) - gram; i >= 0; i-- {
-		h := hashGram(o.buf[i:])
-		o.prev[i], o.heads[h] = o.heads[h], int32(i)
-	}
-}
-
-func hashGram(b []byte) uint32 {
-	v := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
-	return v * 2654435761 >> (32 - headBits)
-}
-
-// match is what of a body stands in what goes out.
-type match struct {
-	length int
-	at     int32 // in the buffer
-}
-
-// maxPlaces is how many places of a gram are compared.
-const maxPlaces = 16
-
-// matchAt returns the longest matches at the beginning of b: in this call, and in those
-// before it. It takes what it compares from the budget.
-func (o *outgoing) matchAt(b []byte, budget *int) (now, before match) {
-	if b[0] == 0 {
-		return now, before
-	}
-	tries := 0
-	for p := o.heads[hashGram(b)]; p >= 0 && tries < maxPlaces; p = o.prev[p] {
-		tries++
-		n := 0
-		for n < len(b) && int(p)+n < len(o.buf) && b[n] == o.buf[int(p)+n] && b[n] != 0 {
-			n++
-		}
-		if into := &before; n >= gram {
-			if int(p) < o.now {
-				into = &now
-			}
-			if n > into.length {
-				*into = match{n, p}
-			}
-		}
-	}
-	*budget -= tries
-	return now, before
-}
-
-// pieceAt returns the piece that a place of the buffer is in.
-func (o *outgoing) pieceAt(at int32) int {
-	lo, hi := 0, len(o.pieces)
-	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; o.pieces[mid].from <= at {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return lo
+	return o.firstOf(o.numbers[digits], x)
 }

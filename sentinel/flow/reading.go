@@ -25,14 +25,20 @@ const minLong = 6
 
 func newReading(raw string, meant func() string) *reading {
 	r := &reading{meant: sync.OnceValue(meant)}
-	r.secrets = sync.OnceValue(func() *secrets { return findSecrets(raw[:min(len(raw), maxBody)]) })
+	r.secrets = sync.OnceValue(func() *secrets {
+		s := findSecrets(raw[:min(len(raw), maxBody)])
+		s.cut = s.cut || len(raw) > maxBody
+		return s
+	})
 	r.whole = sync.OnceValue(func() *body { return newBody(sentinel.FoldText(r.meant())) })
 	return r
 }
 
 func findSecrets(text string) *secrets {
 	out := &secrets{body: &body{}}
-	for _, f := range scrub.Find(text, maxSecrets) {
+	list := scrub.Find(text, maxSecrets)
+	out.cut = len(list) == maxSecrets
+	for _, f := range list {
 		value := sentinel.FoldText(text[f.From:f.To])
 		plain := appendPlain(nil, value)
 		switch {
@@ -46,4 +52,4 @@ func findSecrets(text string) *secrets {
 }
 
 // hasNone reports whether nothing of a result that isn't private counts.
-func (s *secrets) hasNone() bool { return len(s.tokens) == 0 && len(s.short) == 0 }
+func (s *secrets) hasNone() bool { return len(s.tokens) == 0 && len(s.short) == 0 && !s.cut }

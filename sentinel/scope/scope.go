@@ -80,9 +80,11 @@ type Words interface {
 // Gate compares a call with its grant. It is safe for concurrent use. Its zero
 // value knows no skill and reads the real clock.
 type Gate struct {
-	reg   *skills.Registry
-	words Words
-	now   func() time.Time
+	reg *skills.Registry
+	// spelled are the skills by their names without signs.
+	spelled map[string]string
+	words   Words
+	now     func() time.Time
 }
 
 // New returns the gate. It fails without a Registry.
@@ -90,7 +92,11 @@ func New(o Options) (*Gate, error) {
 	if o.Registry == nil {
 		return nil, errors.New("the scope gate needs the registry of skills")
 	}
-	return &Gate{reg: o.Registry, words: o.Words, now: o.Now}, nil
+	g := &Gate{reg: o.Registry, spelled: map[string]string{}, words: o.Words, now: o.Now}
+	for _, name := range o.Registry.Names() {
+		g.spelled[strings.NewReplacer(".", "", "_", "", "-", "").Replace(name)] = name
+	}
+	return g, nil
 }
 
 // Name returns "scope".
@@ -121,7 +127,7 @@ func (g *Gate) judgeCall(c sentinel.Call) sentinel.Verdict {
 	if n := c.Skill().Name(); n == SkillDispatch || n == SkillExtend {
 		return g.judgeDelegation(c)
 	}
-	if g.reg == nil || strings.HasPrefix(c.Skill().Name(), ownDomain) || !mayNameSteps(c.Args()) {
+	if g.reg == nil || strings.HasPrefix(c.Skill().Name(), ownDomain) || !namesSteps(c) {
 		return sentinel.Pass()
 	}
 	return g.judgeNamed(c)
