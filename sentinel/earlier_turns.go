@@ -70,22 +70,22 @@ func readUserWords(request *string, turns []EarlierTurn) *userWords {
 // readEarlier reads earlier turns, the newest first, from the request on. A withdrawal
 // takes back the request before it, with every assent to that.
 func (w *userWords) readEarlier(turns []EarlierTurn) {
-	withdrawn, tainted := isWithdrawal(w.own), false
+	withdrawn, tainted := IsWithdrawal(w.own), false
 	open := !withdrawn
 	for _, t := range slices.Backward(turns) {
 		own := OwnWords(t.Words)
 		tainted = tainted || t.Tainted
 		assent := IsAssent(own)
 		if open && !assent {
-			if open = false; !withdrawn && !isWithdrawal(own) && strings.TrimSpace(own) != "" {
+			if open = false; !withdrawn && !IsWithdrawal(own) && strings.TrimSpace(own) != "" {
 				w.last = &LastRequest{own, tainted}
 			}
 		}
 		kept := ""
 		switch {
 		case withdrawn:
-			withdrawn = assent || isWithdrawal(own)
-		case isWithdrawal(own):
+			withdrawn = assent || IsWithdrawal(own)
+		case IsWithdrawal(own):
 			withdrawn, kept = true, dropWithdrawals(own)
 		default:
 			kept = own
@@ -167,8 +167,8 @@ var (
 		dat is het doe maar graag en zo`)
 )
 
-// isWithdrawal reports whether a text takes back what was said before it.
-func isWithdrawal(text string) bool {
+// IsWithdrawal reports whether a text takes back what was said before it.
+func IsWithdrawal(text string) bool {
 	words := splitPlainWords(text)
 	for i := range words {
 		words[i] = strings.ReplaceAll(words[i], "’", "'")
@@ -198,7 +198,7 @@ func startsWithAny(line string, phrases []string) bool {
 func dropWithdrawals(text string) string {
 	var kept []string
 	for _, s := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(".!?;\n", r) }) {
-		if !isWithdrawal(s) {
+		if !IsWithdrawal(s) {
 			kept = append(kept, strings.TrimSpace(s))
 		}
 	}

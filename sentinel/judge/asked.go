@@ -42,9 +42,13 @@ var pointing = wordSet(`same it that this them those these him her both one ones
 // Asks says what a text asks for of a skill: whether it names the thing that the skill is
 // about, what the skill does, and someone or something besides that it is to be done to. Of a
 // read, a question names what the skill does. Of a text in a language that isn't known it
-// says nothing. The text must be a user's own words.
+// says nothing. Sentences that forbid say nothing either. Of what can't be undone, pays,
+// changes or reaches others, only sentences that command say something. The text must be a
+// user's own words.
 func (g *Gate) Asks(words string, s *skills.Skill) (thing, action, target bool) {
-	t, p := g.readText(words), g.profiles.get(s, func() *profile { return newProfile(s) })
+	p := g.profiles.get(s, func() *profile { return newProfile(s) })
+	light := s.Effect() == skills.Read || s.Effect() == skills.Create && s.Reaches() != skills.Others
+	t := g.readText(command{needs: p.needs, light: light}.selectCommands(words))
 	thing = !p.isBlank() && p.isSpokenIn(t)
 	switch {
 	case p.needs != 0:
