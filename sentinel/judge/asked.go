@@ -27,6 +27,7 @@ func (g *Gate) goOn(v *view) {
 	v.last = g.readText(last.Words)
 	if own := grant.OwnRequest(); sentinel.IsAssent(own) || v.said[0].pointsBack() && v.last.says&anyChange != 0 {
 		v.request = g.readText(last.Words + "\n" + own)
+		v.own = v.request
 	}
 }
 

@@ -30,7 +30,7 @@ func findWiderRights(v *view) finding {
 	}
 	see := func(a skills.Arg, words []string) {
 		for _, r := range rights {
-			if isAny(words, r.values) && !v.request.mentionsAny(r.words, nil) {
+			if isAny(words, r.values) && !v.own.mentionsAny(r.words, nil) {
 				f.add(v.declaredName(a))
 			}
 		}

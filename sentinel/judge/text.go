@@ -204,7 +204,7 @@ func (t *text) readVerbs(list []token) {
 			}
 		}
 		t.readPhrase(list[i:])
-		t.delegates = t.delegates || delegating[w.word] && delegatesAt(list[i+1:])
+		t.delegates = t.delegates || delegating[w.word] && !isAuxiliary(list, i) && delegatesAt(list[i+1:])
 	}
 }
 
@@ -280,6 +280,24 @@ func (t *text) hasDate(v string) bool {
 	d, ok := parseISODate(v)
 	return ok && (t.dates[d] || t.dates[date{0, d.month, d.day}])
 }
+
+// isAuxiliary reports whether a "do" only makes a question or a denial: "do I have", "what do
+// they say".
+func isAuxiliary(list []token, at int) bool {
+	if list[at].word != "do" {
+		return false
+	}
+	if hasWordNear(list[at+1:], 1, auxiliaryNext) || at > 0 && asking[list[at-1].word] {
+		return true
+	}
+	return at > 0 && tellers[list[at-1].word] // "the things I do"
+}
+
+var (
+	auxiliaryNext = wordSet("i we you they he she not my our your any there don")
+	tellers       = wordSet("i we they he she")
+	asking        = wordSet("what when where why how who which whom")
+)
 
 // delegatesAt reports whether what follows "do" or "follow" points at a list
 // that somebody else may have written. "The following tasks" are in the
