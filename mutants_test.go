@@ -349,7 +349,7 @@ var lifters = []mutant{
 		"if ok && review.State == NotReached {",
 		"sentinel", []string{"TestReviewIsAskedAboutDoubts"}, false},
 	{"every gate may doubt", "sentinel/checkpoint.go", `if v.Doubt != nil && !mayDoubt(name, v.Doubt.Outcome) {`, `if v.Doubt != nil && name == "" {`,
-		"sentinel", []string{"TestOnlyTheJudgeDoubts"}, false},
+		"sentinel", []string{"TestOtherGatesDenyAtOnce"}, false},
 	{"a doubt that arises after a yes is covered by it", "sentinel/hold.go",
 		"case d.Outcome == Ask && !slices.Equal(askingGates(d), askingGates(shown)):",
 		"case d.Outcome == Ask && len(askingGates(d)) > len(askingGates(shown))+1:", "sentinel", []string{"TestDoubtAfterAYesCounts"}, false},
