@@ -18,6 +18,7 @@ const ownDomain = "agent."
 
 // mayNameSteps reports at a glance whether a call's arguments have one of stepNames.
 func mayNameSteps(args string) bool {
+	args = strings.ToLower(args)
 	return slices.ContainsFunc([]string{"kill", "tep", "ool", "ction", "ses"}, func(part string) bool { return strings.Contains(args, part) })
 }
 
@@ -27,11 +28,11 @@ func (g *Gate) judgeNamed(c sentinel.Call) sentinel.Verdict {
 	var outside, args []string
 	held := c.Grant().Scope()
 	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
-		s, ok := a.Text()
-		if !ok || a.Marks.Has(skills.Secret) || !holdsSteps(a.Pointer) {
+		if a.Marks.Has(skills.Secret) || !holdsSteps(a.Pointer) {
 			return
 		}
-		for _, name := range g.namedSkills(s) {
+		s, _ := a.Text() // of a number its keys alone
+		for _, name := range g.namesIn(a.Pointer, s) {
 			if len(namesOutside([]string{name}, held)) > 0 {
 				outside = append(outside, name)
 				if arg := topLevelName(a.Pointer); c.Skill().Declares(arg) && !slices.Contains(args, arg) {
@@ -56,8 +57,29 @@ func (g *Gate) judgeNamed(c sentinel.Call) sentinel.Verdict {
 // be run. "skill_name" and "nextStep" are such names.
 func holdsSteps(pointer string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(splitHumps(pointer), func(r rune) bool { return r < 'a' || r > 'z' }),
+		func(w string) bool { return slices.Contains(stepNames, w) }) || holdsSmallSteps(pointer)
+}
+
+// holdsSmallSteps is holdsSteps for names in capitals: "STEPS".
+func holdsSmallSteps(pointer string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(pointer), func(r rune) bool { return r < 'a' || r > 'z' }),
 		func(w string) bool { return slices.Contains(stepNames, w) })
 }
+
+// namesIn returns the skills that an argument names: in its value, in a list or JSON that the
+// value holds, and in the keys that it lies under.
+func (g *Gate) namesIn(pointer, value string) []string {
+	names := g.namedSkills(value)
+	parts := strings.Split(strings.NewReplacer("~1", "/", "~0", "~").Replace(pointer), "/")
+	parts = append(parts, strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(",;|\n\"'[]{}", r) })...)
+	for _, part := range parts[:min(len(parts), maxParts)] {
+		names = append(names, g.namedSkills(strings.TrimLeft(part, " \t-*@:0123456789."))...)
+	}
+	return names
+}
+
+// maxParts bounds how many parts of a value are looked up.
+const maxParts = 4096
 
 // splitHumps writes a name in small letters, with a sign before each capital.
 func splitHumps(s string) string {

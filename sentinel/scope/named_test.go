@@ -43,6 +43,8 @@ func TestWorkflowOutsideScope(t *testing.T) {
 	for _, args := range []string{
 		`{"steps":["email.read","bank.pay"]}`, `{"steps":[{"name":"bank.pay","with":{"amount":5}}]}`, `{"steps":[{"skill_name":"BANK.PAY "}]}`,
 		`{"steps":["bank.pay(amount=500)"]}`, `{"steps":["bank.*"]}`, `{"nextStep":{"run":"bank.pay"}}`, `{"then":[{"uses":"bank.pay"}]}`,
+		`{"steps":[{"bank.pay":{"amount":5}}]}`, `{"steps":{"bank.pay":{"amount":5}}}`, `{"steps":"[{\"skill\":\"bank.pay\"}]"}`,
+		`{"steps":"email.read, bank.pay"}`, `{"steps":"- email.read\n- bank.pay"}`, `{"steps":"1. bank.pay"}`, `{"STEPS":["bank.pay"]}`, `{"steps":["@bank.pay"]}`,
 	} {
 		v := decide(args, "workflow.run", "email.read")
 		require.Equal(t, scope.CodeNamedSkills, v.Code, args)
