@@ -54,16 +54,15 @@ const minFigures = 3
 // coverBody compares a body with what goes out; nil where they share nothing.
 func (f *finder) coverBody(s *Source, b *body, own map[int]bool) *cover {
 	var c *cover
+	counted := f.countedPieces(s, b, own)
 	nowEnd, beforeEnd := 0, 0
 	for i := 0; i+gram <= len(b.text); {
 		if f.budget < 0 {
 			f.report.Unread = true
 			return c
 		}
-		now, before := f.out.matchAt(b.text[i:], &f.budget)
-		if now.length > 0 && !f.isCounted(s, b, now, own) {
-			now = match{}
-		}
+		now, before, cut := f.out.matchAt(b.text[i:], counted, &f.budget)
+		f.report.Unread = f.report.Unread || cut
 		if now.length == 0 && before.length == 0 {
 			i++
 			continue
@@ -95,10 +94,17 @@ func (f *finder) coverBody(s *Source, b *body, own map[int]bool) *cover {
 	return c
 }
 
-// isCounted reports whether a match is of a text in which the source's data is carried out.
-func (f *finder) isCounted(s *Source, b *body, m match, own map[int]bool) bool {
-	text := f.out.pieces[f.out.pieceAt(m.at)].text
-	return !own[text] && f.counts(s, text, b.tokens[0].weight == secret)
+// countedPieces says of each piece whether it is of a text in which the source's data is
+// carried out. Others are compared with nothing, so that none hides one that counts.
+func (f *finder) countedPieces(s *Source, b *body, own map[int]bool) []bool {
+	out := make([]bool, len(f.out.pieces))
+	for i, p := range f.out.pieces {
+		if int(p.from) >= f.out.now { // of an earlier call
+			break
+		}
+		out[i] = !own[p.text] && f.counts(s, p.text, b.tokens[0].weight == secret)
+	}
+	return out
 }
 
 // searchToken reports a word of a body that goes out.

@@ -207,3 +207,14 @@ func TestWhatCarriesNothingOut(t *testing.T) {
 	r = flow.Find(flow.Input{Sources: []flow.Source{src, before}, Now: sent("AB12345678")})
 	require.NotEmpty(t, r.Found, "a skill that only says it again")
 }
+
+// What stands in a target or in the result's own link hides nothing that stands in the text
+// beside it, and costs no time.
+func TestDecoysHideNothing(t *testing.T) {
+	const iban = "DE44500105175407324931"
+	both := sent("file-"+iban+".x", "the account is "+iban)
+	both.Texts[0].Target = true
+	require.NotEmpty(t, flow.Find(flow.Input{Sources: []flow.Source{privateResult("Account: " + iban)}, Now: both}).Found)
+	link := "https://x.test/p?account=" + iban
+	require.NotEmpty(t, flow.Find(flow.Input{Sources: []flow.Source{privateResult(iban + " see " + link)}, Now: sent(link, iban)}).Found)
+}

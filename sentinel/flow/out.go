@@ -248,14 +248,25 @@ type match struct {
 // maxPlaces is how many places of a gram are compared.
 const maxPlaces = 16
 
-// matchAt returns the longest matches at the beginning of b: in this call, and in those
-// before it. It takes what it compares from the budget.
-func (o *outgoing) matchAt(b []byte, budget *int) (now, before match) {
+// maxPassed is how many places are passed over at most that don't count.
+const maxPassed = 64
+
+// matchAt returns the longest matches at the beginning of b: in the counted pieces of this
+// call, and in those before it. It takes what it compares from the budget. cut is set where
+// places that don't count are too many to look behind.
+func (o *outgoing) matchAt(b []byte, counted []bool, budget *int) (now, before match, cut bool) {
 	if b[0] == 0 {
-		return now, before
+		return now, before, false
 	}
-	tries := 0
+	tries, passed := 0, 0
 	for p := o.heads[hashGram(b)]; p >= 0 && tries < maxPlaces; p = o.prev[p] {
+		if int(p) < o.now && !counted[o.pieceAt(p)] {
+			if passed++; passed > maxPassed {
+				cut = true
+				break
+			}
+			continue
+		}
 		tries++
 		n := 0
 		for n < len(b) && int(p)+n < len(o.buf) && b[n] == o.buf[int(p)+n] && b[n] != 0 {
@@ -270,8 +281,8 @@ func (o *outgoing) matchAt(b []byte, budget *int) (now, before match) {
 			}
 		}
 	}
-	*budget -= tries
-	return now, before
+	*budget -= tries + passed
+	return now, before, cut
 }
 
 // pieceAt returns the piece that a place of the buffer is in.
