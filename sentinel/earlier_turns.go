@@ -217,11 +217,13 @@ var (
 		esquece isso|esqueca|deixa para la|deixa isso|cancela isso|melhor nao|nao facas|nao faca isso|mudei de ideia|
 		lascia perdere|lascia stare|dimentica|annulla tutto|non farlo|meglio di no|ho cambiato idea|
 		laat maar|vergeet het|vergeet dat|toch niet|doe maar niet|doe het niet|liever niet`)
-	withdrawalStarts = paddedPhrases(`no|hmm no|never|nope|abort|don't|do not|actually don't|actually do not|actually no|please do not|wait don't|stop|
+	withdrawalStarts = paddedPhrases(`no|hmm no|never|nope|abort|don't|do not|actually don't|actually do not|actually no|
+		please do not|wait don't|stop|
 		wait no|cancel|not that|please don't|
 		non|arrete|arretez|stoppe|nein|stopp|halt|nicht|nao|pare|nee|niet`)
 	harmlessStarts = paddedPhrases(`no problem|no worries|no need to ask|no more than|no later than|no one|no hurry|no rush|don't forget|
-		do not forget|never forget|please don't forget|please do not forget|actually don't forget|don't hesitate|cancel my|cancel the|cancel our|cancel all|cancel both|stop the|stop my`)
+		do not forget|never forget|please don't forget|
+		please do not forget|actually don't forget|don't hesitate|cancel my|cancel the|cancel our|cancel all|cancel both|stop the|stop my`)
 )
 
 // foldedWords is a set of folded words.
