@@ -114,9 +114,9 @@ func TestReviewIsAskedAboutDoubts(t *testing.T) {
 	require.Equal(t, "guard", d.BlockedBy)
 }
 
-// No gate but the judge has doubts: those of another count at once, also before a review
-// that would spend them.
-func TestOnlyTheJudgeDoubts(t *testing.T) {
+// A denial of any gate but the judge's stands at once, also before a review that would spend a
+// doubt behind it. Of the scope gate's doubts those that ask alone wait for the review.
+func TestOtherGatesDenyAtOnce(t *testing.T) {
 	for _, name := range []string{"schema", "scope", "permission", "guard", "review"} {
 		v := doubted(sentinel.Deny, "other_topic")
 		b := newBench(t, nil, says(name, v))
@@ -156,6 +156,18 @@ func TestDoubtAfterAYesCounts(t *testing.T) {
 	_, err = b.Desk(grant(t)).Invoke(t.Context(), "test.do", nil)
 	require.NoError(t, err, "the person was asked because of this doubt")
 	require.Len(t, b.runs(), 1)
+
+	asked = 0
+	another := gate{"judge", func(context.Context, sentinel.Call) (sentinel.Verdict, error) {
+		if asked++; asked == 1 {
+			return doubted(sentinel.Ask, "other_topic"), nil
+		}
+		return doubted(sentinel.Ask, "other_topic", "amount_unknown"), nil
+	}}
+	b = newBench(t, yes, another, says("review", sentinel.Verdict{State: sentinel.Skipped}))
+	_, err = b.Desk(grant(t)).Invoke(t.Context(), "test.do", nil)
+	require.Equal(t, sentinel.CodeApprovalSuperseded, refusalOf(t, err).Code, "the person saw one doubt of two")
+	require.Empty(t, b.runs())
 }
 
 // Whatever doubts a verdict has, they raise nothing, and count once.

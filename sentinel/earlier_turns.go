@@ -70,22 +70,22 @@ func readUserWords(request *string, turns []EarlierTurn) *userWords {
 // readEarlier reads earlier turns, the newest first, from the request on. A withdrawal
 // takes back the request before it, with every assent to that.
 func (w *userWords) readEarlier(turns []EarlierTurn) {
-	withdrawn, tainted := isWithdrawal(w.own), false
+	withdrawn, tainted := IsWithdrawal(w.own), false
 	open := !withdrawn
 	for _, t := range slices.Backward(turns) {
 		own := OwnWords(t.Words)
 		tainted = tainted || t.Tainted
 		assent := IsAssent(own)
 		if open && !assent {
-			if open = false; !withdrawn && !isWithdrawal(own) && strings.TrimSpace(own) != "" {
+			if open = false; !withdrawn && !IsWithdrawal(own) && strings.TrimSpace(own) != "" {
 				w.last = &LastRequest{own, tainted}
 			}
 		}
 		kept := ""
 		switch {
 		case withdrawn:
-			withdrawn = assent || isWithdrawal(own)
-		case isWithdrawal(own):
+			withdrawn = assent || IsWithdrawal(own)
+		case IsWithdrawal(own):
 			withdrawn, kept = true, dropWithdrawals(own)
 		default:
 			kept = own
@@ -167,8 +167,8 @@ var (
 		dat is het doe maar graag en zo`)
 )
 
-// isWithdrawal reports whether a text takes back what was said before it.
-func isWithdrawal(text string) bool {
+// IsWithdrawal reports whether a text takes back what was said before it.
+func IsWithdrawal(text string) bool {
 	words := splitPlainWords(text)
 	for i := range words {
 		words[i] = strings.ReplaceAll(words[i], "’", "'")
@@ -198,7 +198,7 @@ func startsWithAny(line string, phrases []string) bool {
 func dropWithdrawals(text string) string {
 	var kept []string
 	for _, s := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(".!?;\n", r) }) {
-		if !isWithdrawal(s) {
+		if !IsWithdrawal(s) {
 			kept = append(kept, strings.TrimSpace(s))
 		}
 	}
@@ -210,16 +210,20 @@ func dropWithdrawals(text string) string {
 var (
 	withdrawalPhrases = paddedPhrases(`forget that|forget it|forget about|never mind|nevermind|scrap that|cancel that|ignore that|leave it be|
 		don't do it|do not do it|don't do that|i changed my mind|i take that back|call it off|hold off|
+		disregard it|disregard that|undo that|ne paie pas|ne paye pas|
 		laisse tomber|laissez tomber|oublie ca|oubliez ca|oublie-le|annule ca|ne fais pas ca|ne le fais pas|j'ai change d'avis|
 		vergiss es|vergiss das|vergessen sie das|lass es|lass das|lassen sie das|doch nicht|mach das nicht|lieber nicht|
 		olvidalo|olvida eso|olvidate|dejalo|cancela eso|mejor no|no lo hagas|he cambiado de idea|
 		esquece isso|esqueca|deixa para la|deixa isso|cancela isso|melhor nao|nao facas|nao faca isso|mudei de ideia|
 		lascia perdere|lascia stare|dimentica|annulla tutto|non farlo|meglio di no|ho cambiato idea|
 		laat maar|vergeet het|vergeet dat|toch niet|doe maar niet|doe het niet|liever niet`)
-	withdrawalStarts = paddedPhrases(`no|nope|don't|do not|stop|wait no|cancel|not that|please don't|
+	withdrawalStarts = paddedPhrases(`no|hmm no|never|nope|abort|don't|do not|actually don't|actually do not|actually no|
+		please do not|wait don't|stop|
+		wait no|cancel|not that|please don't|
 		non|arrete|arretez|stoppe|nein|stopp|halt|nicht|nao|pare|nee|niet`)
 	harmlessStarts = paddedPhrases(`no problem|no worries|no need to ask|no more than|no later than|no one|no hurry|no rush|don't forget|
-		do not forget|don't hesitate|cancel my|cancel the|cancel our|cancel all|cancel both|stop the|stop my`)
+		do not forget|never forget|please don't forget|
+		please do not forget|actually don't forget|don't hesitate|cancel my|cancel the|cancel our|cancel all|cancel both|stop the|stop my`)
 )
 
 // foldedWords is a set of folded words.

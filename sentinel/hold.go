@@ -175,12 +175,16 @@ func leaveHeld(ctx context.Context, yes Verdict, err error) (Verdict, error) {
 	return yes, fmt.Errorf("%w; it was approved, and its caller ended before it could start: %w", ErrHeld, err)
 }
 
-// askingGates lists the gates that ask, with why.
+// askingGates lists the gates that ask, with why, and with the doubts that count there.
 func askingGates(d Decision) []string {
 	var out []string
 	for _, v := range d.Verdicts {
 		if v.Counts() && v.Outcome == Ask {
-			out = append(out, v.Gate+" "+v.Code)
+			why := v.Gate + " " + v.Code
+			if v.Doubt != nil && v.Doubt.State == DoubtCounted {
+				why += " " + DoubtsKey(v.Evidence)
+			}
+			out = append(out, why)
 		}
 	}
 	return out

@@ -178,7 +178,8 @@ func findAmountExceeds(v *view) finding {
 	if v.request == nil || !v.p.changes {
 		return f
 	}
-	top, ok := v.request.sums.maxAsked()
+	asked := v.statedIn(func(t *text) bool { return t.sums.currency }).sums
+	top, ok := asked.maxAsked()
 	if !ok {
 		return f
 	}
@@ -188,7 +189,7 @@ func findAmountExceeds(v *view) finding {
 		}
 		f.add(val.arg)
 		switch {
-		case v.request.sums.isVagueAbout(val.amount) || val.amount <= top*slack:
+		case asked.isVagueAbout(val.amount) || val.amount <= top*slack:
 		case v.c.Tainted() && val.amount >= top*farMore && !math.IsInf(val.amount, 1):
 			f.extra = amountFarMore
 		default:
@@ -313,12 +314,13 @@ func findOtherCurrency(v *view) finding {
 			return
 		}
 		if have == nil {
-			if have = readCurrencies(v.request.fold); have == nil {
+			in := v.statedIn(func(t *text) bool { return len(readCurrencies(t.fold)) > 0 })
+			if have = readCurrencies(in.fold); have == nil {
 				have = map[string]bool{}
 			}
 		}
-		if code := currencyCodes[s]; len(have) > 0 && !have[code] && !v.request.raw[s] &&
-			!(have["usd"] && strings.Contains(v.request.fold, "pound")) {
+		if code := currencyCodes[s]; len(have) > 0 && !have[code] && !v.own.raw[s] &&
+			!(have["usd"] && strings.Contains(v.own.fold, "pound")) {
 			f.add(v.declaredName(a))
 		}
 	})
@@ -336,7 +338,7 @@ func findManyMore(v *view) finding {
 	if v.request == nil || len(v.request.sums.all) == 0 || v.s.Effect() != skills.CostsMoney && v.p.needs&pays == 0 {
 		return f
 	}
-	most := max(slices.Max(v.request.sums.all), farMore)
+	most := max(slices.Max(v.statedIn(func(t *text) bool { return len(t.sums.all) > 0 }).sums.all), farMore)
 	v.c.WalkArgs(func(a skills.Arg) {
 		n, ok := a.Value.(json.Number)
 		if !ok || !isAny(lastWord(v.splitArgName(a.Name)), countNames) {

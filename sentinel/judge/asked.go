@@ -27,6 +27,7 @@ func (g *Gate) goOn(v *view) {
 	v.last = g.readText(last.Words)
 	if own := grant.OwnRequest(); sentinel.IsAssent(own) || v.said[0].pointsBack() && v.last.says&anyChange != 0 {
 		v.request = g.readText(last.Words + "\n" + own)
+		v.own = v.request
 	}
 }
 
@@ -46,9 +47,13 @@ var pointingNouns = wordSet(`duplicate duplicates copy copies entry entries item
 // Asks says what a text asks for of a skill: whether it names the thing that the skill is
 // about, what the skill does, and someone or something besides that it is to be done to. Of a
 // read, a question names what the skill does. Of a text in a language that isn't known it
-// says nothing. The text must be a user's own words.
+// says nothing. Sentences that forbid say nothing either. Of what can't be undone, pays,
+// changes or reaches others, only sentences that command say something. The text must be a
+// user's own words.
 func (g *Gate) Asks(words string, s *skills.Skill) (thing, action, target bool) {
-	t, p := g.readText(words), g.profiles.get(s, func() *profile { return newProfile(s) })
+	p := g.profiles.get(s, func() *profile { return newProfile(s) })
+	light := s.Effect() == skills.Read || s.Effect() == skills.Create && s.Reaches() != skills.Others
+	t := g.readText(command{needs: p.needs, light: light}.selectCommands(words))
 	thing = !p.isBlank() && p.isSpokenIn(t)
 	switch {
 	case p.needs != 0:
@@ -63,7 +68,7 @@ func (g *Gate) Asks(words string, s *skills.Skill) (thing, action, target bool) 
 func isKnownAbroad(w string) bool {
 	for i := range languages {
 		l := &languages[i]
-		if l.function[w] || l.says[w] != 0 || l.about[w] != 0 {
+		if says, about := l.meaningOf(w); l.function[w] || says != 0 || about != 0 {
 			return true
 		}
 	}

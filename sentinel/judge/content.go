@@ -34,7 +34,7 @@ func findSecretInContent(v *view) finding {
 	if v.s.Reaches() != skills.Others || !v.p.changes {
 		return finding{}
 	}
-	said := v.request != nil && secretPhrases.find(v.request.fold, func(int, int) bool { return true })
+	said := v.own != nil && secretPhrases.find(v.own.fold, func(int, int) bool { return true })
 	f := v.findInContents(func(val value) bool {
 		if strings.Contains(val.raw, "-----BEGIN ") && strings.Contains(val.raw, "KEY-----") {
 			return true
@@ -72,7 +72,7 @@ var (
 func findInstruction(v *view) finding {
 	return v.findInContents(func(val value) bool {
 		return instructionPhrases.find(val.fold, func(i, _ int) bool {
-			return v.request == nil || !strings.Contains(v.request.fold, instructions[i])
+			return v.own == nil || !strings.Contains(v.own.fold, instructions[i])
 		})
 	})
 }

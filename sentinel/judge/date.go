@@ -117,7 +117,11 @@ func parseISODate(v string) (date, bool) {
 // nothing can be said; when something ends is computed as often as quoted.
 func findOtherDate(v *view) finding {
 	var f finding
-	if v.request == nil || len(v.request.dates) == 0 || v.request.relative || v.request.delegates || !v.p.changes {
+	if v.request == nil || !v.p.changes {
+		return f
+	}
+	in := v.statedIn(func(t *text) bool { return len(t.dates) > 0 })
+	if len(in.dates) == 0 || in.relative || v.own.relative || v.own.delegates {
 		return f
 	}
 	for name, val := range v.c.Parsed() {
@@ -125,7 +129,7 @@ func findOtherDate(v *view) finding {
 		if !ok || !v.s.Declares(name) || !isAny(splitName(name), beginNames) || isAny(splitName(name), endNames) {
 			continue
 		}
-		if s = foldText(strings.TrimSpace(s)); !v.request.hasDay(s) {
+		if s = foldText(strings.TrimSpace(s)); !in.hasDay(s) {
 			f.add(name)
 		}
 	}

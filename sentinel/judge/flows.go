@@ -50,7 +50,7 @@ func findSensitiveFlow(v *view) finding {
 // speaksOfFlow reports whether the request speaks of what a call carries: of a secret by a word
 // for such, of other data by a word for the skill that returned it.
 func speaksOfFlow(v *view, found flow.Found) bool {
-	r := v.request
+	r := v.own
 	if found.Kind == flow.Secret {
 		return secretPhrases.find(r.fold, func(int, int) bool { return true }) || r.mentionsAny(secretNames, nil)
 	}

@@ -233,7 +233,7 @@ func (v *view) isGrounded(val value) bool {
 	if v.anySaid(func(t *text) bool { return t.hasValue(val) }) || v.isAttested(val.fold, func(r string) bool { return holdsValue(r, val) }) {
 		return true
 	}
-	return v.mission != nil && v.mission.hasValue(val) && (val.kind == reference || !v.isStrange(val))
+	return v.mission != nil && v.mission.hasValue(val) && (val.kind == reference || !v.isStrange(val) && !v.isPasted(val))
 }
 
 // isStrange reports whether untrusted output has the value.
@@ -293,7 +293,10 @@ const minAccount = 8
 // owner of an address: 2 for all of the local part, 1 for its first name. The words
 // must hold the digits too, and a common word names no owner.
 func (v *view) namesOwner(val value) int {
-	most := v.mission.namesOwner(val)
+	most := 0
+	if !v.isPasted(val) {
+		most = v.mission.namesOwner(val)
+	}
 	for _, t := range v.said {
 		most = max(most, t.namesOwner(val))
 	}
@@ -318,7 +321,7 @@ func (v *view) isVouched(val value) bool {
 	if v.anySaid(func(t *text) bool { return has(t.fold) }) || v.isAttested(domain, has) {
 		return true
 	}
-	return v.mission != nil && has(v.mission.fold) && !slices.ContainsFunc(v.untrusted, has)
+	return v.mission != nil && has(v.mission.fold) && !v.anySent(has) && !slices.ContainsFunc(v.untrusted, has)
 }
 
 // publicMail are the domains at which anybody can have an address: one of
@@ -349,7 +352,7 @@ func (v *view) isDescribed(val value) bool {
 		if people && v.p.needs&letsIn != 0 {
 			return false
 		}
-		if v.request.chosen[st] || people && slices.ContainsFunc(personWords, func(g string) bool { return v.request.chosen[g] }) {
+		if v.own.chosen[st] || people && slices.ContainsFunc(personWords, func(g string) bool { return v.own.chosen[g] }) {
 			return true
 		}
 	}

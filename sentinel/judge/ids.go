@@ -36,11 +36,12 @@ func findOtherID(v *view) finding {
 // the user named. So have "T-24", "task T-24" and "T-42,T-24". A receiver may well look for
 // the id alone.
 func (v *view) namesOtherID(val value) bool {
+	in := v.statedIn(func(t *text) bool { return len(t.ids)+len(t.numbered) > 0 })
 	for part := range splitIDs(val.fold) {
 		one := val
 		one.fold = part
-		if (v.request.ids[shapeOfID(part)] || v.isNumberOf(part, val)) && !v.request.hasValue(one) &&
-			!holdsWhole(v.request.fold, fileSigns.Replace(part)) {
+		if (in.ids[shapeOfID(part)] || v.isNumberOf(in, part, val)) && !in.hasValue(one) &&
+			!holdsWhole(in.fold, fileSigns.Replace(part)) {
 			return true
 		}
 	}
@@ -50,13 +51,13 @@ func (v *view) namesOtherID(val value) bool {
 // isNumberOf reports whether an id is a short number and the user named another by its noun.
 // The noun is of the skill or of the argument: order 42. No text knows such a number for an id
 // by itself.
-func (v *view) isNumberOf(part string, val value) bool {
+func (v *view) isNumberOf(in *text, part string, val value) bool {
 	if !isShortNumber(part) {
 		return false
 	}
 	for _, name := range []string{v.s.Name(), val.arg} {
 		for _, w := range splitName(name) {
-			if v.request.numbered[stemWord(w)] {
+			if in.numbered[stemWord(w)] {
 				return true
 			}
 		}

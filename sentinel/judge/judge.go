@@ -261,7 +261,7 @@ func (g *Gate) findBeside(v *view, rel sentinel.Evidence, related bool) (out []s
 		out = append(out, rel)
 	}
 	out = append(out, v.findUngrounded()...)
-	if related && v.request.delegates {
+	if related && v.own.delegates {
 		out = softenGrounding(out)
 	}
 	for _, s := range g.viewSignals {
@@ -325,10 +325,11 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 	if r, ok := c.Grant().Request(); ok {
 		v.request = g.readText(r)
 		v.said = g.readSaid(c.Grant())
+		v.own = v.said[0]
 		g.goOn(v)
 	}
 	if m := c.Grant().Mission(); m != "" && !c.Grant().MissionTainted() {
-		v.mission = g.readText(m)
+		v.mission = g.readText(v.ownMission(m))
 	}
 	for i := range c.Trace().Len() {
 		st := c.Trace().Step(i)

@@ -212,9 +212,10 @@ func findOverLimit(v *view) finding {
 	if v.request == nil || len(v.request.limits) == 0 || !v.p.changes {
 		return f
 	}
-	if most, ok := statedMost(v.request, func(l limit) bool { return l.noun == "" }); ok {
+	in := v.statedIn(func(t *text) bool { return len(t.limits) > 0 })
+	if most, ok := statedMost(in, func(l limit) bool { return l.noun == "" }); ok {
 		for _, val := range v.values {
-			if val.kind == amount && val.amount > most && !slices.Contains(v.request.sums.all, val.amount) {
+			if val.kind == amount && val.amount > most && !slices.Contains(v.own.sums.all, val.amount) {
 				f.add(val.arg)
 			}
 		}
@@ -228,7 +229,7 @@ func findOverLimit(v *view) finding {
 		if !ok || len(words) == 0 {
 			return
 		}
-		most, stated := statedMost(v.request, func(l limit) bool {
+		most, stated := statedMost(in, func(l limit) bool {
 			return !l.money && (countNames[words[len(words)-1]] || l.noun != "" && hasStem(words, l.noun))
 		})
 		if c, err := n.Float64(); stated && err == nil && c > most {

@@ -64,15 +64,19 @@ func findNearMiss(v *view) finding {
 // address of the user's own words: other letters that look alike, or one
 // character away in an address or account.
 func (v *view) isNearMiss(val value) bool {
-	if v.request == nil || val.kind < recipient || holdsValue(v.request.fold, val) {
+	if v.request == nil || val.kind < recipient || holdsValue(v.own.fold, val) {
 		return false
+	}
+	in := v.request
+	if holdsValue(in.fold, val) { // it was pasted, maybe beside what it is almost
+		in = v.own
 	}
 	if val.fold = touch.UnicodeHost(val.fold); len(val.fold) > maxNear {
 		return false
 	}
-	if s := latinSkeleton(val.fold); s != val.fold && !hasLookalikes(v.request.fold) {
+	if s := latinSkeleton(val.fold); s != val.fold && !hasLookalikes(in.fold) {
 		for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return !isWordRune(r) }) {
-			if len(w) > 2 && v.request.raw[w] {
+			if len(w) > 2 && in.raw[w] {
 				return true
 			}
 		}
@@ -81,7 +85,7 @@ func (v *view) isNearMiss(val value) bool {
 	if !addressLike || len(val.fold) < minAccount {
 		return false
 	}
-	for w := range strings.FieldsSeq(v.request.fold) {
+	for w := range strings.FieldsSeq(in.fold) {
 		w = strings.Trim(w, ".,:;!?()'\"<>[]")
 		if len(w) >= minAccount && isOneEdit(w, val.fold) {
 			return true

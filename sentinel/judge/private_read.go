@@ -28,8 +28,8 @@ var privateReads = func() map[string]map[string]bool {
 // findPrivateRead looks for a read of private data in a field that the request doesn't
 // speak of.
 func findPrivateRead(v *view) finding {
-	r := v.request
-	if r == nil || !r.known || r.delegates || v.p.changes || v.p.private == nil {
+	r := v.askedIn()
+	if r == nil || !r.known || v.own.delegates || v.p.changes || v.p.private == nil {
 		return finding{}
 	}
 	for w := range v.p.private {

@@ -11,7 +11,7 @@ import (
 // its signals holds at most. It never looks at an argument.
 func findRelation(v *view) (sentinel.Evidence, bool) {
 	none := sentinel.Evidence{}
-	r := v.request
+	r := v.askedIn()
 	if r == nil || !r.known || !v.p.changes || v.p.delegation {
 		return none, false
 	}

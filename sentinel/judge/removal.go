@@ -27,7 +27,7 @@ var (
 // all.
 func findEverything(v *view) finding {
 	var f finding
-	if v.request == nil || v.p.needs&removes == 0 || v.request.delegates || v.request.mentionsAny(allWords, allParts) {
+	if v.request == nil || v.p.needs&removes == 0 || v.own.delegates || v.own.mentionsAny(allWords, allParts) {
 		return f
 	}
 	v.c.WalkArgs(func(a skills.Arg) {
@@ -46,10 +46,11 @@ func findEverything(v *view) finding {
 func findOtherFile(v *view) finding {
 	var f finding
 	r := v.request
-	if r == nil || v.related || v.p.needs&removes == 0 || r.delegates || !r.files || r.mentionsAny(allWords, allParts) ||
-		r.mentionsAny(likeWords, nil) {
+	if r == nil || v.related || v.p.needs&removes == 0 || v.own.delegates || !r.files || v.own.mentionsAny(allWords, allParts) ||
+		v.own.mentionsAny(likeWords, nil) {
 		return f
 	}
+	r = v.statedIn(func(t *text) bool { return t.files })
 	for _, val := range v.values {
 		if i := strings.LastIndexByte(val.fold, '.'); i > 0 && fileEndings[val.fold[i+1:]] &&
 			!strings.ContainsAny(val.fold, "*?@") && !v.isGrounded(val) && !r.namesFile(val.fold) {

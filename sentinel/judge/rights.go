@@ -34,7 +34,7 @@ func findWiderRights(v *view) finding {
 	}
 	see := func(a skills.Arg, words []string) {
 		for _, r := range rights {
-			if isAny(words, r.values) && !v.request.mentionsAny(r.words, nil) && !v.isCustomary(words) {
+			if isAny(words, r.values) && !v.own.mentionsAny(r.words, nil) && !v.isCustomary(words) {
 				f.add(v.declaredName(a))
 			}
 		}

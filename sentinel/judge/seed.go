@@ -17,8 +17,8 @@ const minToken = 3
 // findIntentMention looks for a part of the skill's name as a word of the user's
 // own request. The mission doesn't count: a model may have written it.
 func findIntentMention(c sentinel.Call) finding {
-	request, ok := c.Grant().Request()
-	if !ok || c.Skill() == nil {
+	request := c.Grant().OwnRequest()
+	if request == "" || c.Skill() == nil {
 		return finding{}
 	}
 	var few [4]string

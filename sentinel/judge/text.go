@@ -242,7 +242,7 @@ func (t *text) readVerbs(list []token) {
 			}
 		}
 		t.readPhrase(list[i:])
-		t.delegates = t.delegates || delegating[w.word] && delegatesAt(list[i+1:])
+		t.delegates = t.delegates || delegating[w.word] && !isAuxiliary(list, i) && delegatesAt(list[i+1:])
 	}
 }
 
@@ -323,6 +323,24 @@ func (t *text) hasDate(v string) bool {
 	return ok && (t.dates[d] || t.dates[date{0, d.month, d.day}])
 }
 
+// isAuxiliary reports whether a "do" only makes a question or a denial: "do I have", "what do
+// they say".
+func isAuxiliary(list []token, at int) bool {
+	if list[at].word != "do" {
+		return false
+	}
+	if hasWordNear(list[at+1:], 1, auxiliaryNext) || at > 0 && asking[list[at-1].word] {
+		return true
+	}
+	return at > 0 && tellers[list[at-1].word] // "the things I do"
+}
+
+var (
+	auxiliaryNext = wordSet("i we you they he she not my our your any there don")
+	tellers       = wordSet("i we they he she")
+	asking        = wordSet("what when where why how who which whom")
+)
+
 // delegatesAt reports whether what follows "do" or "follow" points at a list
 // that somebody else may have written. "The following tasks" are in the
 // request itself.
@@ -353,18 +371,38 @@ func (t *text) pointsBack() bool {
 }
 
 // namesTarget reports whether a text has a word beside those for what a skill does and what
-// it is about: a name, an address, a number, any noun of the user's.
+// it is about: an address, a number, a name, or a word that stands where one is named. A
+// word that says how or when is none.
 func (t *text) namesTarget(p *profile) bool {
-	for w := range t.raw {
-		st := stemWord(w)
+	list := splitTokens(t.fold)
+	for i, w := range list {
 		switch {
-		case !t.people[w], hasDigit(w): // a part of an address, or a number
+		case !t.people[w.word], hasDigit(w.word): // a part of an address, or a number
 			return true
-		case len(w) < 3 || functionWords[w] || smallWords[w] || beforeVerb[w] || pointing[w] || dayWords[w]:
-		case saying[st] != 0 || concepts[st] != 0 || p.topic[st] || isKnownAbroad(w):
-		default:
+		case !t.mayBeTarget(w.word, p):
+		case t.proper[w.word], i > 0 && (beforeTarget[list[i-1].word] || verbsOf(list[i-1])&p.needs != 0):
 			return true
 		}
 	}
 	return false
 }
+
+func (t *text) mayBeTarget(w string, p *profile) bool {
+	st := stemWord(w)
+	switch {
+	case len(w) < 3, functionWords[w], smallWords[w], beforeVerb[w], pointing[w], dayWords[w], manners[w], strings.HasSuffix(w, "ly"),
+		saying[st] != 0, concepts[st] != 0, p.topic[st], isKnownAbroad(w):
+		return false
+	}
+	return true
+}
+
+// beforeTarget are words behind which somebody or something is named, and manners those that
+// say how or when.
+var (
+	beforeTarget = wordSet(`to for of the about with called named my our his her their an fur von uber den dem der die das mit namens a pour
+		de le la les du aux sur avec para el los las del con al il lo gli di del alla con aan voor van het over met na os as ao do da`)
+	manners = wordSet(`now again soon already once asap instead anyway please fast right away back course time moment hurry sure real everyone
+		anybody anyone someone somebody schnell sofort gleich bald endlich wieder nochmal einfach vite bientot encore rapido ahora pronto luego
+		agora logo depressa subito presto ancora snel meteen direct weer nu`)
+)

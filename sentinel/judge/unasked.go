@@ -60,11 +60,11 @@ func findUnspoken(v *view, fits func(skills.Arg) bool) finding {
 // spellsOut reports whether the request has one of the words, or another word for it.
 func spellsOut(v *view, words []string) bool {
 	for _, w := range words {
-		if !helpers[w] && (v.request.words[stemWord(w)] || v.request.raw[w]) {
+		if !helpers[w] && (v.own.words[stemWord(w)] || v.own.raw[w]) {
 			return true
 		}
 		for _, group := range rightWords {
-			if group.values[w] && v.request.mentionsAny(group.words, nil) {
+			if group.values[w] && v.own.mentionsAny(group.words, nil) {
 				return true
 			}
 		}
@@ -113,7 +113,7 @@ var (
 // findMoreThanLook looks for a right to change or to pass on where the request says that
 // somebody may look.
 func findMoreThanLook(v *view, f *finding) {
-	if !v.request.mentionsAny(lookWords, lookPhrases) || v.request.mentionsAny(editWords, nil) || v.p.needs&letsIn == 0 {
+	if !v.request.mentionsAny(lookWords, lookPhrases) || v.own.mentionsAny(editWords, nil) || v.p.needs&letsIn == 0 {
 		return
 	}
 	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {

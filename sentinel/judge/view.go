@@ -20,8 +20,10 @@ type view struct {
 	c       sentinel.Call
 	s       *skills.Skill
 	p       *profile
-	request *text // nil: there are no words of the user's
-	mission *text // nil: there is none, or it was written after the taint
+	request *text    // nil: there are no words of the user's
+	own     *text    // the request without what was pasted into it; nil where request is
+	sent    []string // see anySent
+	mission *text    // nil: there is none, or it was written after the taint
 	// said are the user's own words: the request without what was pasted into it, and
 	// those of earlier turns, newest first. They ground.
 	said []*text
@@ -229,13 +231,14 @@ func (v *view) checkAssignments(a skills.Arg, arg string) {
 	if v.request == nil || len(v.request.assigned) == 0 || !v.p.changes {
 		return
 	}
+	assigned := v.statedIn(func(t *text) bool { return len(t.assigned) > 0 }).assigned
 	s, ok := a.Text()
 	if !ok {
 		return
 	}
 	named, fits := false, false
 	s = foldText(s[:min(len(s), maxContradicted)])
-	for _, as := range v.request.assigned {
+	for _, as := range assigned {
 		if as.namesArgument(v.splitArgName(a.Name), v.p) {
 			named = true
 			fits = fits || as.fitsValue(s)
@@ -265,7 +268,7 @@ func (v *view) isFinal() bool {
 // isHandedOver reports whether the user hands over somebody's list ("do what the mail says")
 // that may hold this call. No list covers a call that can't be undone or costs money.
 func (v *view) isHandedOver() bool {
-	return v.request != nil && v.request.delegates && !v.isFinal()
+	return v.own != nil && v.own.delegates && !v.isFinal()
 }
 
 // isHeavy is a change that a look can't be by another name: one that can't be

@@ -103,7 +103,7 @@ func (s sum) doubtOutcome(threshold, askBelow int) sentinel.Outcome {
 	case s.doubts == 0:
 	case threshold > 0 && s.total < threshold-farBelow:
 		return sentinel.Deny
-	case s.total < max(askBelow, threshold):
+	case clampScore(s.total) < max(askBelow, threshold):
 		return sentinel.Ask
 	}
 	return sentinel.Allow

@@ -67,7 +67,7 @@ type skillPart struct {
 
 // judgePart is what the judge found; null where it is switched off.
 type judgePart struct {
-	Score   json.Number `json:"score"`
+	Score   json.Number `json:"score,omitempty"` // empty where the judge gave none
 	Signals []string    `json:"signals"`
 	// Doubts are the signals that the model is to decide about.
 	Doubts []string `json:"doubts,omitempty"`

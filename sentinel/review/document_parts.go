@@ -35,10 +35,13 @@ func nameArguments(c sentinel.Call) (declared *[]string, undeclared *int) {
 // closed and short.
 func describeFindings(c sentinel.Call) *judgePart {
 	f, _ := c.Findings()
-	if !f.HasScore { // nor has it where there are none
+	if !f.HasScore && len(f.Doubts()) == 0 { // nor has it where there are none
 		return nil
 	}
-	p := judgePart{Score: formatHundredths(f.Score), Signals: []string{}}
+	p := judgePart{Signals: []string{}}
+	if f.HasScore {
+		p.Score = formatHundredths(f.Score)
+	}
 	for _, e := range f.Signals {
 		if e.Doubt {
 			p.Doubts = append(p.Doubts, describeSignal(e))

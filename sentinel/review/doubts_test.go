@@ -366,3 +366,33 @@ func TestRunCanariesForDoubts(t *testing.T) {
 		require.NoError(t, <-done)
 	})
 }
+
+// scorelessJudge is a judge that gives doubts and no score.
+type scorelessJudge struct{}
+
+func (scorelessJudge) Name() string { return sentinel.GateJudge }
+
+func (scorelessJudge) Check(context.Context, sentinel.Call) (sentinel.Verdict, error) {
+	v := sentinel.Pass()
+	v.Evidence = []sentinel.Evidence{{Signal: "other_topic", Amount: -35, Doubt: true}}
+	v.Doubt = &sentinel.Doubt{Outcome: sentinel.Ask, Code: "judge.doubt"}
+	return v, nil
+}
+
+// A doubt is spent by a model that was shown it, also where the judge gives no score.
+func TestDoubtsWithoutAScoreAreShown(t *testing.T) {
+	c := newCandidate(t)
+	g := gate(t, review.Options{Doubts: review.DoubtsReview}, c.URL)
+	require.Equal(t, review.CanaryPassed, c.sitDoubts(t, g, 0, 0, 0).Result)
+	gates := []sentinel.Gate{g, scorelessJudge{}}
+	for _, n := range []string{sentinel.GateSchema, sentinel.GateScope, sentinel.GatePermission, sentinel.GateGuard} {
+		gates = append(gates, passGate(n))
+	}
+	p, err := sentinel.New(sentinel.Options{Registry: registry(t), Gates: gates, Env: touch.Env{NoFS: true}})
+	require.NoError(t, err)
+	d, err := p.Decide(t.Context(), call(t, proposal{skill: "self.modify"}))
+	require.NoError(t, err)
+	docs := documents(t, c.requests())
+	require.Equal(t, map[string]any{"signals": []any{}, "doubts": []any{"other_topic -0.35"}}, docs[len(docs)-1]["judge"])
+	require.Equal(t, sentinel.Allow, d.Outcome, "the model was shown the doubt and approves")
+}

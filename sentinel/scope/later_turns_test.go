@@ -77,7 +77,8 @@ func TestLaterTurns(t *testing.T) {
 			skill: "calendar.list", want: sentinel.Ask},
 		"assent to nothing":               {request: "ok", skill: "calendar.list", want: sentinel.Ask},
 		"words that others wrote":         {request: "Hm\n> Show me my calendar for Friday", skill: "calendar.list", want: sentinel.Ask},
-		"a language that isn't read":      {request: "покажи календарь на пятницу", skill: "calendar.list", want: sentinel.Ask},
+		"another language":                {request: "покажи календарь на пятницу", skill: "calendar.list", want: sentinel.Allow},
+		"a language that isn't read":      {request: "Nionyeshe kalenda ya Ijumaa", skill: "calendar.list", want: sentinel.Ask},
 		"the turn that read it":           {request: "Show me my calendar for Friday", skill: "calendar.list", want: sentinel.Ask, now: true},
 		"the same in words with a target": {request: "Send Kim an email about lunch", skill: "email.send", want: sentinel.Ask, now: true},
 	} {
@@ -130,4 +131,80 @@ func said(words ...string) []sentinel.EarlierTurn {
 		}
 	}
 	return out
+}
+
+// Words that forbid, ask, tell or only say how hand out nothing that reaches others or can't
+// be undone, in any language that is read. Those that command do.
+func TestWordsThatForbidHandOutNothing(t *testing.T) {
+	reg := office(t)
+	words, err := judge.New(judge.Options{})
+	require.NoError(t, err)
+	g, err := scope.New(scope.Options{Registry: reg, Words: words})
+	require.NoError(t, err)
+	held, err := skills.NewScope("agent.*", "email.*", "files.*", "bank.*", "weather.*", "notes.*")
+	require.NoError(t, err)
+	handsOut := func(request, skill string) sentinel.Outcome {
+		grant, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Scope: held,
+			Request: &request, Tainted: true, TaintedBefore: true})
+		require.NoError(t, err)
+		args, err := json.Marshal(map[string]any{"skills": []string{skill}})
+		require.NoError(t, err)
+		c, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{Skill: scope.SkillDispatch, Args: args, Grant: grant})
+		require.NoError(t, err)
+		v, err := g.Check(t.Context(), c)
+		require.NoError(t, err)
+		return v.Outcome
+	}
+	for _, tc := range [][2]string{
+		{"Don't send any email to Kim", "email.send"},
+		{"Don’t send any email to Kim", "email.send"},
+		{"Please dont send the email to Kim", "email.send"},
+		{"Never send emails without asking me", "email.send"},
+		{"Send no email to Kim", "email.send"},
+		{"Did you really send the email to Kim?", "email.send"},
+		{"You sent the email to Kim", "email.send"},
+		{"I send Kim an email every week", "email.send"},
+		{"Who sends Kim an email", "email.send"},
+		{"Send the email quickly", "email.send"},
+		{"Send the email at once", "email.send"},
+		{"Tell me when Kim sends an email", "email.send"},
+		{"Show me how to send Kim an email", "email.send"},
+		{"Remind me to send Kim an email", "email.send"},
+		{"Should I send Kim an email?", "email.send"},
+		{"Forget about the email to Kim", "email.send"},
+		{"Write to Bo instead of sending Kim an email", "email.send"},
+		{"Do not open the file and send it by email to Kim", "email.send"},
+		{"I told you that you must not send Kim an email", "email.send"},
+		{"Schick Kim keine Mail", "email.send"},
+		{"Hast du Kim wirklich eine Mail geschickt?", "email.send"},
+		{"N'envoie pas de mail à Kim", "email.send"},
+		{"No envíes el correo a Kim", "email.send"},
+		{"Não envie o email para Kim", "email.send"},
+		{"Non inviare la mail a Kim", "email.send"},
+		{"Stuur Kim geen mail", "email.send"},
+		{"Stop, do not delete the file budget-2024!", "files.delete"},
+		{"Why did you delete the file budget-2024?", "files.delete"},
+		{"The file budget-2024 was deleted yesterday", "files.delete"},
+		{"Delete the file budget-2024?", "files.delete"},
+		{"I did not ask you to pay Kim from my bank account", "bank.pay"},
+		{"Don't tell me what the weather is", "weather.get"},
+	} {
+		require.Equal(t, sentinel.Ask, handsOut(tc[0], tc[1]), "%q hands out %s", tc[0], tc[1])
+	}
+	for _, tc := range [][2]string{
+		{"Send Kim an email that I can't come", "email.send"},
+		{"Could you send Kim an email about lunch?", "email.send"},
+		{"Please send an email to kim@x.test, and don't forget the date", "email.send"},
+		{"Look up the hotel and then send Kim an email about it", "email.send"},
+		{"I want you to send Kim an email", "email.send"},
+		{"Kannst du bitte eine Mail an Kim schicken?", "email.send"},
+		{"Schicke Kim eine Mail", "email.send"},
+		{"Envoie un mail à Kim", "email.send"},
+		{"Please delete the file called minutes", "files.delete"},
+		{"Pay Kim 50 euros from my bank account by Friday, no later than noon", "bank.pay"},
+		{"Add a note that I don't eat meat", "notes.add"},
+		{"Isn't it cold? What is the weather in Lisbon?", "weather.get"},
+	} {
+		require.Equal(t, sentinel.Allow, handsOut(tc[0], tc[1]), "%q hands out no %s", tc[0], tc[1])
+	}
 }
