@@ -19,7 +19,9 @@ type limit struct {
 // as well, so they need a currency.
 var (
 	limitBefore = phraseSet(`at most; no more than; not more than; max; maximum; maximum of; max of; under; below; less than; limit of;
-		cap of; capped at; limit is; budget is; budget of; don't go over; not go over; maximum amount of; not over; not exceed; not exceeding; never more than; au plus; au maximum; maximum de; pas plus de; moins de;
+		cap of; capped at; limit is; budget is; budget of; don't go over;
+		not go over; maximum amount of; not over; not exceed; not exceeding; never more than;
+		au plus; au maximum; maximum de; pas plus de; moins de;
 		hochstens; maximal; nicht mehr als; unter; weniger als; nicht uber; como maximo; maximo; maximo de; no mas de; menos de; no maximo;
 		nao mais de; nao mais que; nao mais do que; al massimo; massimo; non piu di; meno di; hoogstens; maximaal; niet meer dan; minder dan`)
 	limitLoose = phraseSet("up to; within; bis zu; bis; jusqu'a; hasta; ate; fino a; tot; onder")
