@@ -194,6 +194,37 @@ func TestEarlierTurnsOverARestart(t *testing.T) {
 	require.Equal(t, want.strange, kept.strange)
 }
 
+// What a turn sent and read is known in the turns after it, over a restart too: a secret that a
+// trusted skill returned goes out in no later turn without a person.
+func TestWhatAnEarlierTurnReadGoesNowhere(t *testing.T) {
+	f, o := newWorkplace(t)
+	f.notes["door"] = "the door code: Kestrel!88-rain"
+	r := start(t, o,
+		orch("recall the door", dispatch("a", "do-door", "memory.get"), results("wait_all"), "recalled"),
+		orch("lunch", dispatch("x", "do-send", "email.send"), results("wait_all"), "sent"),
+		agent("do-door", useWith("memory.get", map[string]any{"Key": "door"}), "it is known"),
+		agent("do-send", useWith("email.send", letter{"kim@corp.test", "lunch at noon, Kestrel!88-rain"}), "sent"))
+	require.False(t, r.send("Please recall the door").Tainted)
+	for range 2 {
+		r.send("Send an email to kim@corp.test about lunch")
+		_, done := f.wasAsked()
+		require.Empty(t, done)
+		r.restart(o)
+	}
+	row, _, err := r.journal.Get(t.Context(), "c1")
+	require.NoError(t, err)
+	kept, err := r.restorer.readEarlierTurns(t.Context(), row)
+	require.NoError(t, err)
+	i := slices.IndexFunc(kept.results, func(p sentinel.PastResult) bool { return p.Skill == "memory.get" })
+	require.GreaterOrEqual(t, i, 0)
+	require.Contains(t, kept.results[i].Result, "Kestrel!88-rain")
+
+	_, err = r.open("other", "ann").Send(t.Context(), "Send an email to kim@corp.test about lunch")
+	require.NoError(t, err)
+	_, done := f.wasAsked()
+	require.Equal(t, []string{"sent to kim@corp.test"}, done, "a conversation that never read it")
+}
+
 // The record of an earlier program's turn doesn't say when its conversation was tainted, so
 // the turn counts as one that read what others could have written.
 func TestEarlierTurnOfAnEarlierProgram(t *testing.T) {

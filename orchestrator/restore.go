@@ -110,7 +110,9 @@ func (r *restorer) readEarlierTurns(ctx context.Context, row history.Conversatio
 		out = append(out, turn...)
 	}
 	slices.Reverse(said)
-	return earlierTurns{trimHistory(out), sentinel.KeepNewestTurns(said), sentinel.KeepNewestResults(strange), sentinel.KeepPastResults(results)}, err
+	return earlierTurns{
+		trimHistory(out), sentinel.KeepNewestTurns(said), sentinel.KeepNewestResults(strange), sentinel.KeepPastResults(results),
+	}, err
 }
 
 // restoreTurn makes the turn that was under way, up to the last round that was written

@@ -89,6 +89,13 @@ func (d *Desk) RecallEarlier(steps []Step) {
 	d.trace = d.trace.WithEarlier(steps...)
 }
 
+// RecallResults tells a new root desk of results of earlier turns: see Trace.WithPastResults.
+func (d *Desk) RecallResults(list []PastResult) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.trace = d.trace.WithPastResults(list...)
+}
+
 // Tainted reports whether the branch has read an untrusted result.
 func (d *Desk) Tainted() bool { return d.Grant().Tainted() }
 

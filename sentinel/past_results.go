@@ -131,13 +131,6 @@ func (t Trace) PastResults() iter.Seq2[PastResult, *Memo] {
 // HasPastResults reports whether PastResults has one.
 func (t Trace) HasPastResults() bool { return len(t.past) > 0 }
 
-// RecallResults tells a new root desk of results of earlier turns: see Trace.WithPastResults.
-func (d *Desk) RecallResults(list []PastResult) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.trace = d.trace.WithPastResults(list...)
-}
-
 // ListResults returns what the desk returned itself, as a later turn knows it.
 func (t Trace) ListResults() []PastResult {
 	out := make([]PastResult, 0, len(t.steps))

@@ -93,7 +93,8 @@ func (p Parser) Parse(line []byte) (Case, *Error) {
 	if err != nil {
 		return c, err
 	}
-	c.Proposal.Trace, g.Trust, g.Turns = sentinel.NewTrace(h.steps...).WithEarlier(h.earlier...).WithPastResults(h.results...), h.trust, h.turns
+	c.Proposal.Trace = sentinel.NewTrace(h.steps...).WithEarlier(h.earlier...).WithPastResults(h.results...)
+	g.Trust, g.Turns = h.trust, h.turns
 	// A line's history is what came back under its mission, so the mission is
 	// older and not tainted by it. It is a model's word all the same: the judge
 	// lets it ground nothing that an untrusted result of the line has too.

@@ -80,7 +80,8 @@ func (s Source) mayCount() bool { return s.Private || !s.read.secrets().hasNone(
 // inputOf adds what the call sends, and what earlier ones sent to the same destination.
 func inputOf(c sentinel.Call, list []Source) Input {
 	request, _ := c.Grant().Request()
-	in := Input{Sources: list, Known: append([]string{request}, c.Grant().EarlierWords()...), Now: Sent{Domain: domainOf(c.Name()), Texts: textsOf(c)}}
+	said := append([]string{request}, c.Grant().EarlierWords()...)
+	in := Input{Sources: list, Known: said, Now: Sent{Domain: domainOf(c.Name()), Texts: textsOf(c)}}
 	in.Now.To = destinationsOf(c.Name(), valuesOf(in.Now.Texts))
 	for r := range c.Trace().PastResults() {
 		if sent := sentBy(r.Step); sent.sharesDestination(in.Now) {

@@ -102,7 +102,7 @@ func Find(in Input) Report {
 }
 
 func newFinder(in Input) *finder {
-	f := &finder{in: in, steps: maxSteps, bodies: maxBodies, report: Report{Leaves: true}, indexes: map[string]*index{}}
+	f := &finder{in: in, steps: maxSteps, bodies: maxBodies, report: Report{Leaves: true}}
 	f.asked.texts = in.Known
 	return f
 }
@@ -112,7 +112,7 @@ func (f *finder) run() {
 	if f.hasNothing() {
 		return
 	}
-	f.out = newOutgoing(f.in)
+	f.out, f.indexes = newOutgoing(f.in), map[string]*index{}
 	f.before = f.newIndex(nil, f.out.now, len(f.out.pieces))
 	for i := range f.in.Sources {
 		if s := &f.in.Sources[i]; s.mayCount() {

@@ -106,8 +106,8 @@ func hostile() string {
 	return b.String()
 }
 
-// A megabyte that was made for it costs a bounded number of comparisons: what is beyond them
-// is said.
+// Beyond the bounds of results and of what goes out it is said that something may be missed. How
+// many steps one comparison takes is for TestStepsAreLinear.
 func TestHostileResultsAreBounded(t *testing.T) {
 	text := hostile()
 	r := flow.Find(flow.Input{Sources: []flow.Source{privateResult(text), privateResult(text), privateResult(text), privateResult(text), privateResult(text)},

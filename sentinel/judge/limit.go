@@ -19,7 +19,9 @@ type limit struct {
 // as well, so they need a currency.
 var (
 	limitBefore = phraseSet(`at most; no more than; not more than; max; maximum; maximum of; max of; under; below; less than; limit of;
-		cap of; capped at; not over; not exceed; not exceeding; never more than; au plus; au maximum; maximum de; pas plus de; moins de;
+		cap of; capped at; limit is; budget is; budget of; don't go over;
+		not go over; maximum amount of; not over; not exceed; not exceeding; never more than;
+		au plus; au maximum; maximum de; pas plus de; moins de;
 		hochstens; maximal; nicht mehr als; unter; weniger als; nicht uber; como maximo; maximo; maximo de; no mas de; menos de; no maximo;
 		nao mais de; nao mais que; nao mais do que; al massimo; massimo; non piu di; meno di; hoogstens; maximaal; niet meer dan; minder dan`)
 	limitLoose = phraseSet("up to; within; bis zu; bis; jusqu'a; hasta; ate; fino a; tot; onder")
@@ -42,6 +44,9 @@ func phraseSet(list string) phrases {
 	}
 	return p
 }
+
+// yearWords end the phrases that may stand before a year too.
+var yearWords = wordSet("under below unter than de que max maximum")
 
 // maxPhrase is how many words a phrase of a limit has.
 const maxPhrase = 4
@@ -78,7 +83,8 @@ func readLimits(fold string) []limit {
 			!limitAfter.beginIn(plain[after:]) && !isSmallWord(plain[after]) {
 			l.noun = stemWord(plain[after])
 		}
-		if l.money || l.noun != "" || n < 1900 || n > 2100 {
+		// "file it under 2026" names a year, and "at most 2000" doesn't
+		if l.money || l.noun != "" || n < 1900 || n > 2100 || stated && before > 0 && !yearWords[plain[before-1]] {
 			out = append(out, l)
 		}
 		i += size - 1

@@ -13,8 +13,11 @@
 // effect can't be undone, costs money or isn't known.
 //
 // Other calls may name skills too, as the steps of a workflow do. What stands in an argument
-// called skill, step, tool, action, function or uses, and is a registered skill's name or
-// a domain, must be in the grant: a workflow would run it in the agent's place.
+// called skill, step, tool, action, plan, task, call, job or the like, or in any argument of a
+// skill called workflow or pipeline, may name registered skills or domains. It does so as a key or
+// within a text, in whatever spelling. Each must be in the grant: a workflow would run it in the
+// agent's place. Prose, secrets, paths, links and commands name none.
+//
 // Where the taint is of earlier turns alone, a turn begins with what its own words ask for.
 // A skill whose action and thing they name passes; one that changes what is there, costs
 // money, can't be undone or reaches others does so where they name someone or something
