@@ -165,7 +165,7 @@ var wideners = []mutant{
 		"return ", "sentinel", []string{"TestManyDestinationsAreOutward"}, false},
 	{"an untrusted result grounds", "sentinel/attest.go", "|| e.step.isStrange(fits) {",
 		"|| e.step.Trust == \"\" && e.step.isStrange(fits) {", "sentinel", []string{"TestWhoHadItFirstDecides"}, true},
-	{"a mission grounds what a stranger wrote", "sentinel/judge/ground.go", "(val.kind == reference || !v.isStrange(val))",
+	{"a mission grounds what a stranger wrote", "sentinel/judge/ground.go", "(val.kind == reference || !v.isStrange(val) && !v.isPasted(val))",
 		"true", "sentinel/judge", []string{"TestMissionsOfStrangers"}, false},
 	{"a mission of after the taint grounds", "sentinel/judge/judge.go", ` && !c.Grant().MissionTainted() {`,
 		" {", "sentinel/judge", []string{"TestMissionsOfStrangers"}, false},
@@ -395,14 +395,14 @@ var lifters = []mutant{
 		"sentinel/judge", []string{"TestSum"}, false},
 	{"what a stranger may have asked for is a doubt", "sentinel/judge/weight.go", "case doubtfulUntainted:\n\t\treturn !tainted",
 		"case doubtfulUntainted:\n\t\treturn true", "sentinel/judge", []string{"TestWhereDoubtsAreHard"}, false},
-	{"a list covers what can't be undone", "sentinel/judge/view.go", "v.request.delegates && !v.isFinal()", "v.request.delegates",
+	{"a list covers what can't be undone", "sentinel/judge/view.go", "v.own.delegates && !v.isFinal()", "v.own.delegates",
 		"sentinel/judge", []string{"TestNoListCoversAFinalCall"}, false},
 	{"a doubt costs more than a verdict would", "sentinel/judge/judge.go", "sumAmounts(g.findBeside(v, rel, true))-full)", "rel.Amount)",
 		"sentinel/judge", []string{"TestDoubtAddsTheRest"}, false},
 	{"a spent doubt excuses what stands beside it", "sentinel/judge/judge.go", "alone := g.findBeside(v, sentinel.Evidence{}, false)",
 		"alone := g.findBeside(v, rel, true)[1:]", "sentinel/judge", []string{"TestDoubtAddsTheRest"}, false},
-	{"a line of a text is a record", "sentinel/judge/listing.go", `len(records) > 0 && v.speaksOf(records...) {
-		return listedLoosely`, `len(records) > 0 && v.speaksOf(records...) {
+	{"a line of a text is a record", "sentinel/judge/listing.go", `len(records) > 0 && speaksOf(v, records...) {
+		return listedLoosely`, `len(records) > 0 && speaksOf(v, records...) {
 		return listed`,
 		"sentinel/judge", []string{"TestIDsOfListings"}, false},
 	{"an object within a record is one", "sentinel/judge/listing.go", `(where == atTop || where == isRecord)`, `true`,

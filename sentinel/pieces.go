@@ -23,40 +23,6 @@ const (
 	maxPieces   = 1 << 17 // beyond this many nothing is known of any value
 )
 
-// isComposed reports whether the arguments of the first entries, up to the last-th, have
-// the value in pieces: "billing@" and "evil.test" may come back as one. Short values
-// and plain words are only made of whole scalars. Of a value that is too long to try,
-// arguments of any kind could be pieces.
-func (t Trace) isComposed(v sought, last int) bool {
-	if t.pieces == nil || v.squeezed == "" {
-		return false
-	}
-	t.pieces.once.Do(func() { t.pieces.gatherFrom(t.heardEntries()) })
-	known := t.pieces.whole
-	if v.telling {
-		known = t.pieces.words
-	}
-	switch size := len(v.squeezed); {
-	case t.pieces.full, size > maxComposed && t.pieces.first <= last, size > maxPiece && t.pieces.long <= last:
-		return true
-	case size > maxComposed:
-		return false
-	}
-	made := make([]bool, len(v.squeezed)+1)
-	made[0] = true
-	for i := range v.squeezed {
-		if !made[i] {
-			continue
-		}
-		for j := i + 1; j <= min(len(v.squeezed), i+maxPiece); j++ {
-			if at, ok := known[v.squeezed[i:j]]; ok && at <= last {
-				made[j] = true
-			}
-		}
-	}
-	return made[len(v.squeezed)]
-}
-
 func (p *pieces) gatherFrom(list []entry) {
 	p.words, p.whole = map[string]int{}, map[string]int{}
 	p.first, p.long = len(list), len(list)

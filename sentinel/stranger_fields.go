@@ -71,10 +71,6 @@ func (s Step) strangersText() string {
 	return s.partsOf().strangers
 }
 
-// StrangersText returns what strangers wrote in the trusted result of the i-th step: see
-// Step.StrangerFields. It is empty for any other step, whose result Said has.
-func (t Trace) StrangersText(i int) string { return t.steps[i].strangersText() }
-
 // HasStrangers reports whether a stranger wrote some of the result: all of an untrusted one,
 // and the fields that their subject writes of a trusted one.
 func (s Step) HasStrangers() bool { return s.Trust != skills.Trusted || s.strangersText() != "" }

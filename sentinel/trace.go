@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"iter"
+
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -195,3 +197,28 @@ func (s Step) withMarks() Step {
 	}
 	return s
 }
+
+// LearntSteps returns every step that the agent may have learnt of, in order: those of its
+// desk, and those of other desks whose results came up. Calls that never ran are none.
+func (t Trace) LearntSteps() iter.Seq2[Step, *Memo] {
+	return func(yield func(Step, *Memo) bool) {
+		h := 0
+		for i := 0; i <= len(t.steps); i++ {
+			for ; h < len(t.heard) && t.heard[h].at <= i; h++ {
+				if e := t.heard[h].entry; e.step.CallID != "" && !yieldStep(e.step, yield) {
+					return
+				}
+			}
+			if i < len(t.steps) && !yieldStep(t.steps[i], yield) {
+				return
+			}
+		}
+	}
+}
+
+// LearntSomething reports whether LearntSteps has a step.
+func (t Trace) LearntSomething() bool { return len(t.steps)+len(t.heard) > 0 }
+
+// StrangersText returns what strangers wrote in the trusted result of the i-th step: see
+// Step.StrangerFields. It is empty for any other step, whose result Said has.
+func (t Trace) StrangersText(i int) string { return t.steps[i].strangersText() }

@@ -13,7 +13,7 @@ import (
 // again is such a field. named says that the user's words name that entry, and no other one as
 // well. It returns -1 where there is none, and for a guest. Of money and of what can't be undone
 // a reader must tell: one who once paid the user may stand in a record.
-func (v *view) findEntry(val value) (step int, named bool) {
+func findEntry(v *view, val value) (step int, named bool) {
 	fits := func(s *sentinel.Said) bool { return holdsValue(s.Fold(), val) }
 	if i := v.c.Trace().FindListing(val.fold, fits); i >= 0 {
 		s := v.c.Trace().Step(i)
@@ -25,9 +25,9 @@ func (v *view) findEntry(val value) (step int, named bool) {
 			slices.ContainsFunc(list, func(o object) bool { return o.holds(val) && o.isGuest() }) {
 			return -1, false
 		}
-		return i, !v.isFinal() && v.isNamedAlone(list, val)
+		return i, !v.isFinal() && isNamedAlone(v, list, val)
 	}
-	return v.findHandle(val), false
+	return findHandle(v, val), false
 }
 
 // entriesOf returns the objects of a step's result without what strangers write in them.
@@ -45,7 +45,7 @@ var handleKeys = wordSet("handle user username login nick account slack member")
 
 // findHandle looks for somebody of the house in a trusted directory: an entry under a handle,
 // with a name beside it. An address from beyond the house is none.
-func (v *view) findHandle(val value) int {
+func findHandle(v *view, val value) int {
 	h := strings.TrimPrefix(val.fold, "@")
 	if strings.ContainsAny(h, "@:/ ") || hasDigit(dropGrouping(h)) && len(h) >= minAccount || isPage(h) {
 		return -1
@@ -120,10 +120,10 @@ var entryNames = wordSet(`name names display full first last title relation role
 
 // isNamedAlone reports whether the user's words name the owner of an address, or the entry that
 // holds a value, and no other entry of the list as much.
-func (v *view) isNamedAlone(list []object, val value) bool {
+func isNamedAlone(v *view, list []object, val value) bool {
 	best, most := false, 0
 	for _, o := range list {
-		n := v.countNamed(o)
+		n := countNamed(v, o)
 		own := 0
 		if isEmail(val.fold) && o.holds(val) {
 			own = v.namesOwner(val)
@@ -134,18 +134,18 @@ func (v *view) isNamedAlone(list []object, val value) bool {
 		best = o.holds(val) && (n > most || best)
 		most = n
 	}
-	return best && !v.isRivalled(val)
+	return best && !isRivalled(v, val)
 }
 
 // countNamed returns how many words of an entry's names stand in the user's own words.
-func (v *view) countNamed(o object) int {
+func countNamed(v *view, o object) int {
 	seen := map[string]bool{}
 	for _, f := range o.fields {
 		if !isAny(lastWord(splitName(f.key)), entryNames) || len(f.text) > maxTargetText {
 			continue
 		}
 		for w := range strings.FieldsFuncSeq(foldText(f.text), func(r rune) bool { return !isWordRune(r) }) {
-			if v.anySaid(func(t *text) bool { return t.namesPerson(w) }) {
+			if v.anySaid(func(t *text) bool { return namesPerson(t, w) }) {
 				seen[w] = true
 			}
 		}
@@ -156,18 +156,18 @@ func (v *view) countNamed(o object) int {
 const maxTargetText = 96
 
 // namesPerson reports whether a text has a word that may be somebody's name or part.
-func (t *text) namesPerson(w string) bool {
+func namesPerson(t *text, w string) bool {
 	return len(w) > 2 && t.people[w] && !functionWords[w] && !impersonal[w] &&
 		(t.proper[w] || saying[stemWord(w)] == 0 && concepts[stemWord(w)] == 0)
 }
 
 // isRivalled reports whether results have another address of the name that the user wrote.
-func (v *view) isRivalled(val value) bool {
+func isRivalled(v *view, val value) bool {
 	if !isEmail(val.fold) {
 		return false
 	}
 	own := v.namesOwner(val)
-	for _, at := range v.metAddresses() {
+	for _, at := range metAddresses(v) {
 		if at == val.fold {
 			continue
 		}
@@ -179,7 +179,7 @@ func (v *view) isRivalled(val value) bool {
 }
 
 // metAddresses returns the addresses in the results, each once.
-func (v *view) metAddresses() []string {
+func metAddresses(v *view) []string {
 	if v.hasMet {
 		return v.met
 	}

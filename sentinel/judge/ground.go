@@ -161,7 +161,7 @@ func (v *view) originOf(val value, tooMany bool) origin {
 		return pick(described, describedNo, describedOut)
 	}
 	if out && !tooMany && v.isStrangersMeans(val) {
-		return v.originOfListed(val)
+		return originOfListed(v, val)
 	}
 	return pick(unknown, nowhere, outside)
 }

@@ -166,13 +166,13 @@ var replying = stemSet("reply respond answer")
 // one who wrote, and in a longer thread those who wrote in it or were in it from the start.
 // Somebody whom a later message brings in is new and asks, and so does an answer that goes
 // elsewhere than to the one who wrote.
-func (v *view) findParticipant(val value) int {
-	if !isEmail(val.fold) || val.isRouted() || !v.isReply() {
+func findParticipant(v *view, val value) int {
+	if !isEmail(val.fold) || val.isRouted() || !isReply(v) {
 		return -1
 	}
 	for i := v.c.Trace().Len() - 1; i >= 0; i-- {
 		s := v.c.Trace().Step(i)
-		if !isLook(s) || !v.answersTo(s.Args) {
+		if !isLook(s) || !answersTo(v, s.Args) {
 			continue
 		}
 		heads := readHeads(s.Result)
@@ -180,9 +180,9 @@ func (v *view) findParticipant(val value) int {
 			return -1
 		}
 		named := slices.ContainsFunc(heads, func(h mailHead) bool {
-			return v.isHeadNamed(h) && !v.isRivalled(value{kind: recipient, raw: h.from[0], fold: h.from[0]})
+			return isHeadNamed(v, h) && !isRivalled(v, value{kind: recipient, raw: h.from[0], fold: h.from[0]})
 		})
-		if named && takesPart(heads, val.fold) && (v.namesOwner(val) == 0 || !v.isRivalled(val)) {
+		if named && takesPart(heads, val.fold) && (v.namesOwner(val) == 0 || !isRivalled(v, val)) {
 			return i
 		}
 		return -1
@@ -199,7 +199,7 @@ func takesPart(heads []mailHead, at string) bool {
 	return false
 }
 
-func (v *view) isReply() bool {
+func isReply(v *view) bool {
 	for _, w := range splitName(v.s.Name()) {
 		if replying[stemWord(w)] {
 			return true
@@ -209,7 +209,7 @@ func (v *view) isReply() bool {
 }
 
 // answersTo reports whether the call has the id of the message or thread that arguments ask for.
-func (v *view) answersTo(args string) bool {
+func answersTo(v *view, args string) bool {
 	var m map[string]any
 	if json.Unmarshal([]byte(args), &m) != nil {
 		return false
@@ -230,12 +230,12 @@ func (v *view) answersTo(args string) bool {
 }
 
 // isHeadNamed reports whether the user's words name a message: its sender or its subject.
-func (v *view) isHeadNamed(h mailHead) bool {
+func isHeadNamed(v *view, h mailHead) bool {
 	if v.namesOwner(value{kind: recipient, raw: h.from[0], fold: h.from[0]}) > 0 {
 		return true
 	}
 	for w := range strings.FieldsFuncSeq(h.name, func(r rune) bool { return !isWordRune(r) }) {
-		if !strings.Contains(h.name, "@") && v.anySaid(func(t *text) bool { return t.namesPerson(w) }) {
+		if !strings.Contains(h.name, "@") && v.anySaid(func(t *text) bool { return namesPerson(t, w) }) {
 			return true
 		}
 	}

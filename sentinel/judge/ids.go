@@ -22,7 +22,7 @@ func findOtherID(v *view) finding {
 		case !val.target || val.kind != reference && val.kind != account && val.kind != recipient:
 		case i >= maxValues:
 			f.add(val.arg)
-		case v.namesOtherID(val) && v.costOf(val, v.originOf(val, false)) < strangersTarget:
+		case namesOtherID(v, val) && v.costOf(val, v.originOf(val, false)) < strangersTarget:
 			f.add(val.arg)
 		}
 	}
@@ -35,12 +35,12 @@ func findOtherID(v *view) finding {
 // namesOtherID reports whether a target has an id that the user didn't write, of a shape that
 // the user named. So have "T-24", "task T-24" and "T-42,T-24". A receiver may well look for
 // the id alone.
-func (v *view) namesOtherID(val value) bool {
+func namesOtherID(v *view, val value) bool {
 	in := v.statedIn(func(t *text) bool { return len(t.ids)+len(t.numbered) > 0 })
 	for part := range splitIDs(val.fold) {
 		one := val
 		one.fold = part
-		if (in.ids[shapeOfID(part)] || v.isNumberOf(in, part, val)) && !in.hasValue(one) &&
+		if (in.ids[shapeOfID(part)] || isNumberOf(v, in, part, val)) && !in.hasValue(one) &&
 			!holdsWhole(in.fold, fileSigns.Replace(part)) {
 			return true
 		}
@@ -51,7 +51,7 @@ func (v *view) namesOtherID(val value) bool {
 // isNumberOf reports whether an id is a short number and the user named another by its noun.
 // The noun is of the skill or of the argument: order 42. No text knows such a number for an id
 // by itself.
-func (v *view) isNumberOf(in *text, part string, val value) bool {
+func isNumberOf(v *view, in *text, part string, val value) bool {
 	if !isShortNumber(part) {
 		return false
 	}

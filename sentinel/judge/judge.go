@@ -335,7 +335,7 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 		st := c.Trace().Step(i)
 		if st.Trust == skills.Trusted {
 			v.trusted = append(v.trusted, c.Trace().Said(i).Fold())
-			v.takeStrangers(c.Trace().StrangersText(i), st.Marks)
+			takeStrangers(v, c.Trace().StrangersText(i), st.Marks)
 		} else {
 			r := c.Trace().Said(i).Fold()
 			v.untrusted = append(v.untrusted, r)
@@ -356,7 +356,7 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 }
 
 // takeStrangers takes what strangers wrote in a trusted result.
-func (v *view) takeStrangers(text string, marks []string) {
+func takeStrangers(v *view, text string, marks []string) {
 	if text == "" {
 		return
 	}

@@ -406,7 +406,7 @@ var unspacedFunction = buildWordTable(map[verb]string{looks: `的 了 我 把 �
 
 // readUnspaced reads a text in a script that puts no blanks between words. It reports whether
 // the text is in one that is known.
-func (t *text) readUnspaced() bool {
+func readUnspaced(t *text) bool {
 	if !hasUnspaced(t.fold) {
 		return false
 	}

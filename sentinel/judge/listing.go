@@ -26,8 +26,8 @@ var (
 // originOfListed returns where an id of untrusted results comes from: listed as the id of a
 // JSON record that the request speaks of, listedLoosely as that of any other JSON record or of
 // a line that the request speaks of, and outside in all other cases.
-func (v *view) originOfListed(val value) origin {
-	if val.kind != reference || !isPlainID(val.fold) || v.request == nil || v.namesOtherID(val) {
+func originOfListed(v *view, val value) origin {
+	if val.kind != reference || !isPlainID(val.fold) || v.request == nil || namesOtherID(v, val) {
 		return outside
 	}
 	for _, st := range v.c.Trace().Earlier() {
@@ -41,7 +41,7 @@ func (v *view) originOfListed(val value) origin {
 		if st.Trust == skills.Trusted || !holdsValue(v.c.Trace().Said(i).Fold(), val) {
 			continue
 		}
-		switch v.originInStep(st, val) {
+		switch originInStep(v, st, val) {
 		case listed:
 			seen = true
 		case listedLoosely:
@@ -60,7 +60,7 @@ func (v *view) originOfListed(val value) origin {
 }
 
 // originInStep is originOfListed of one untrusted result that holds the id.
-func (v *view) originInStep(st sentinel.Step, val value) origin {
+func originInStep(v *view, st sentinel.Step, val value) origin {
 	name := splitName(st.Skill)
 	switch {
 	case st.Failed || st.Effect != "" && st.Effect != skills.Read || slices.Contains(st.Marks, sentinel.MarkInstructions):
@@ -80,12 +80,12 @@ func (v *view) originInStep(st sentinel.Step, val value) origin {
 		switch {
 		case r.elsewhere || len(r.records) == 0:
 			return outside
-		case v.speaksOf(r.records...):
+		case speaksOf(v, r.records...):
 			return listed
 		}
 		return listedLoosely
 	}
-	if records := findRecordLines(st.Result, val); len(records) > 0 && v.speaksOf(records...) {
+	if records := findRecordLines(st.Result, val); len(records) > 0 && speaksOf(v, records...) {
 		return listedLoosely
 	}
 	return outside
@@ -222,10 +222,10 @@ func shapeOfLead(id string) string {
 
 // speaksOf reports whether each of the records has a word of the request, or of the one before
 // it, that is no word of asking.
-func (v *view) speaksOf(records ...string) bool {
-	words := v.request.nounsAsked()
+func speaksOf(v *view, records ...string) bool {
+	words := nounsAsked(v.request)
 	if v.last != nil {
-		words = append(words, v.last.nounsAsked()...)
+		words = append(words, nounsAsked(v.last)...)
 	}
 	for _, record := range records {
 		fold := foldText(record)
@@ -244,7 +244,7 @@ const (
 
 // nounsAsked are the words of a text that say what is meant, cut to where endings begin. Of
 // scripts that put no blanks between words they are pairs of letters.
-func (t *text) nounsAsked() []string {
+func nounsAsked(t *text) []string {
 	var out []string
 	for w := range t.raw {
 		if hasUnspaced(w) {

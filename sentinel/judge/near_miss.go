@@ -53,7 +53,7 @@ func isOneEdit(a, b string) bool {
 func findNearMiss(v *view) finding {
 	var f finding
 	for i, val := range v.values {
-		if i >= maxValues && val.kind >= recipient || i < maxValues && v.isNearMiss(val) {
+		if i >= maxValues && val.kind >= recipient || i < maxValues && isNearMiss(v, val) {
 			f.add(val.arg)
 		}
 	}
@@ -63,7 +63,7 @@ func findNearMiss(v *view) finding {
 // isNearMiss reports whether a value is almost, and not quite, a name or an
 // address of the user's own words: other letters that look alike, or one
 // character away in an address or account.
-func (v *view) isNearMiss(val value) bool {
+func isNearMiss(v *view, val value) bool {
 	if v.request == nil || val.kind < recipient || holdsValue(v.own.fold, val) {
 		return false
 	}

@@ -85,13 +85,13 @@ func (v *view) resolveRecipient(val value) Resolution {
 		r.Word, r.Step, r.Doubtful = word, step, doubtful
 		return true
 	}
-	if find(ResolvedParticipant, false, v.findParticipant(val)) || find(ResolvedMember, false, v.findMember(val)) {
+	if find(ResolvedParticipant, false, findParticipant(v, val)) || find(ResolvedMember, false, v.findMember(val)) {
 		return r
 	}
 	if step, clean := v.findVisit(val); find(ResolvedPlace, !clean, step) {
 		return r
 	}
-	if step, named := v.findEntry(val); find(ResolvedAddressBook, !named, step) {
+	if step, named := findEntry(v, val); find(ResolvedAddressBook, !named, step) {
 		return r
 	}
 	return r
@@ -187,7 +187,7 @@ var memberKeys = wordSet("members users participants people handles names member
 // findMember looks for a member of a channel that the user named, where the user means
 // everyone of it. An address from beyond the house is no member.
 func (v *view) findMember(val value) int {
-	if strings.ContainsAny(val.fold, "@:/") || !v.anySaid(func(t *text) bool { return t.meansEveryone() }) {
+	if strings.ContainsAny(val.fold, "@:/") || !v.anySaid(func(t *text) bool { return meansEveryone(t) }) {
 		return -1
 	}
 	for i := range v.c.Trace().Len() {
@@ -205,7 +205,7 @@ func (v *view) isPlaceSaid(p place) bool {
 }
 
 // meansEveryone reports whether a text says that all of some people are meant.
-func (t *text) meansEveryone() bool {
+func meansEveryone(t *text) bool {
 	return slices.ContainsFunc(personWords, func(w string) bool { return t.chosen[w] })
 }
 

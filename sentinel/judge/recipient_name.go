@@ -28,7 +28,7 @@ var (
 
 // isRecordID reports whether an argument holds the id of a record that a call answers,
 // changes or takes along: a ticket, a message, an issue.
-func (v *view) isRecordID(a skills.Arg, s string) bool {
+func isRecordID(v *view, a skills.Arg, s string) bool {
 	words := v.splitArgName(a.Name)
 	if len(words) == 0 || isEmail(s) || strings.ContainsAny(s, "@ ") || strings.Contains(s, "://") || isIBAN(dropGrouping(s)) {
 		return false
@@ -44,7 +44,7 @@ func (v *view) isRecordID(a skills.Arg, s string) bool {
 }
 
 // isTime reports whether an argument such as "to" holds a time.
-func (v *view) isTime(a skills.Arg, s string) bool {
+func isTime(v *view, a skills.Arg, s string) bool {
 	if !isAny(lastWord(v.splitArgName(a.Name)), timeNames) {
 		return false
 	}
@@ -60,7 +60,7 @@ func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") =
 
 // isPlaceForFiles reports whether an argument such as "to" holds a path: something is put
 // there, and nobody is reached. A call that sends, shares or pays puts nothing anywhere.
-func (v *view) isPlaceForFiles(a skills.Arg, s string) bool {
+func isPlaceForFiles(v *view, a skills.Arg, s string) bool {
 	if !isAny(lastWord(v.splitArgName(a.Name)), goalNames) || v.p.needs&(sends|posts|shares|invites|pays) != 0 {
 		return false
 	}
@@ -75,7 +75,7 @@ func (v *view) isPlaceForFiles(a skills.Arg, s string) bool {
 }
 
 // isWayBack reports whether a value says that money goes back the way it came.
-func (v *view) isWayBack(s string) bool {
+func isWayBack(v *view, s string) bool {
 	if !wayBack[strings.ReplaceAll(s, "_", " ")] {
 		return false
 	}

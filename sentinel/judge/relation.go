@@ -49,20 +49,20 @@ func findRelation(v *view) (sentinel.Evidence, bool) {
 // or reaches others after a stranger's text was read. Then only a person or a model can tell
 // which of the two asked for it.
 func findUnreadable(v *view) finding {
-	if !v.lacksWords() || v.request.readable {
+	if !lacksWords(v) || v.request.readable {
 		return finding{}
 	}
-	return finding{found: v.isGrave() || v.isOutgoing() && v.c.Tainted()}
+	return finding{found: isGrave(v) || v.isOutgoing() && v.c.Tainted()}
 }
 
 // findWordless looks for a grave change where the request's language is known and no word of
 // it that says what is to be done.
 func findWordless(v *view) finding {
-	return finding{found: v.lacksWords() && v.request.readable && v.isGrave()}
+	return finding{found: lacksWords(v) && v.request.readable && isGrave(v)}
 }
 
 // lacksWords reports whether the request has no word that is known for what the call changes.
-func (v *view) lacksWords() bool {
+func lacksWords(v *view) bool {
 	r := v.request
 	if r == nil || r.known || !v.p.changes || v.p.delegation || strings.TrimSpace(r.fold) == "" {
 		return false
@@ -80,7 +80,7 @@ func (v *view) lacksWords() bool {
 
 // isGrave reports whether a change can't be taken back, pays, opens, lets in or goes on
 // working by itself. Private data that was changed with no stranger about can be changed back.
-func (v *view) isGrave() bool {
+func isGrave(v *view) bool {
 	return isAny(splitName(v.c.Name()), standingNames) || v.isFinal() ||
 		v.s.Effect() == skills.Modify && v.p.needs&(removes|letsIn) != 0 || v.p.private != nil && v.c.Tainted()
 }

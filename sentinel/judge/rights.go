@@ -34,7 +34,7 @@ func findWiderRights(v *view) finding {
 	}
 	see := func(a skills.Arg, words []string) {
 		for _, r := range rights {
-			if isAny(words, r.values) && !v.own.mentionsAny(r.words, nil) && !v.isCustomary(words) {
+			if isAny(words, r.values) && !v.own.mentionsAny(r.words, nil) && !isCustomary(v, words) {
 				f.add(v.declaredName(a))
 			}
 		}
@@ -55,7 +55,7 @@ func findWiderRights(v *view) finding {
 
 // isCustomary reports whether a trusted result has the word for who hears of something, in a
 // call that gives nobody a right: "sent to everyone", of the note of absence of last year.
-func (v *view) isCustomary(words []string) bool {
+func isCustomary(v *view, words []string) bool {
 	return v.p.needs&letsIn == 0 && slices.ContainsFunc(words, func(w string) bool {
 		return rights[0].values[w] && v.isAttested(w, func(r string) bool { return holdsWhole(r, w) })
 	})

@@ -29,18 +29,23 @@ type text struct {
 	assigned []assignment
 	ids      map[string]bool // shapes of the ids in it
 	numbered map[string]bool // stems of nouns that a number of a few digits follows: "order 42"
-	// known: some of the words are ones that this package knows. Of a text
-	// in another language nothing can be said.
-	known bool
-	// readable: it is in a language of which some words are known.
-	readable bool
-	foreign  *language // nil: it is in English, or in none that is known by its words
+	tongue
 	// fields are the concepts that its words name; concepts has those of talking, too,
 	// where it only asks to tell.
 	fields    concept
 	refers    bool // a word of it stands for what was spoken of before
 	files     bool // it names one at least
 	delegates bool // "do what the list says"
+}
+
+// tongue is the language of a text.
+type tongue struct {
+	// known: some of the words are ones that this package knows. Of a text
+	// in another language nothing can be said.
+	known bool
+	// readable: it is in a language of which some words are known.
+	readable bool
+	foreign  *language // nil: it is in English, or in none that is known by its words
 }
 
 // foldText makes two spellings of one word alike: see sentinel.FoldText. For letters of
@@ -85,7 +90,7 @@ func readText(s string) *text {
 	t.readable = t.known || english > 0 && t.knowsEnough(list)
 	if in := detectLanguage(list, english, t.people); in != nil {
 		t.readInLanguage(in, list)
-	} else if t.readUnspaced() {
+	} else if readUnspaced(t) {
 		t.settleForeign()
 	}
 	t.chosen = readChosen(list)

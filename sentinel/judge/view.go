@@ -173,9 +173,9 @@ func (v *view) classifyArg(a skills.Arg, s string) kind {
 		return noTarget
 	case isEmail(s):
 		return recipient
-	case v.isTime(a, s), v.isWayBack(s):
+	case isTime(v, a, s), isWayBack(v, s):
 		return noTarget
-	case v.isPlaceForFiles(a, s), v.isRecordID(a, s):
+	case isPlaceForFiles(v, a, s), isRecordID(v, a, s):
 		return reference
 	case a.Marks.Has(skills.Target) && v.s.Annotated() && v.s.Reaches() == skills.Others:
 		return recipient
