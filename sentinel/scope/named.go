@@ -166,7 +166,7 @@ func (g *Gate) namedSkills(text string) []string {
 	return out
 }
 
-// foldVisible folds a text without the characters that nobody sees.
+// foldVisible folds a text without the characters that are not shown.
 func foldVisible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= utf8.RuneSelf && unicode.Is(unicode.Cf, r) {
