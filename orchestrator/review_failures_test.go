@@ -67,6 +67,8 @@ func falls() []fall {
 		{kind: review.Value, fault: scripted.WrongValue, asked: 2},
 		{kind: review.TwoObjects, fault: scripted.TwoObjects, asked: 2},
 		{kind: review.Prose, fault: scripted.Prose, asked: 2},
+		{kind: review.Contradiction, reply: takes(7, 3, `{"decision":"approve","should_run":0.1,"reason":"`+canary+`"}`), asked: 2,
+			more: ", answer: graded"},
 		{kind: review.Fenced, fault: scripted.Fence, asked: 2},
 		{kind: review.Auth, fault: scripted.Unauthorized, asked: 1},
 		{kind: review.BadRequest, fault: scripted.Echo, asked: 1},

@@ -58,7 +58,7 @@ func findUnreadable(v *view) finding {
 // findWordless looks for a grave change where the request's language is known and no word of
 // it that says what is to be done.
 func findWordless(v *view) finding {
-	return finding{found: lacksWords(v) && v.request.readable && isGrave(v)}
+	return finding{found: v.c.Tainted() && v.request != nil && v.request.readable && lacksWords(v) && isGrave(v)}
 }
 
 // lacksWords reports whether the request has no word that is known for what the call changes.

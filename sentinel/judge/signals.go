@@ -67,7 +67,7 @@ const (
 )
 
 // SignalWordless is of a request in a known language that has no known word for what a grave
-// call does. It is in doubt.
+// call does, where a stranger's text was read. It is in doubt.
 const SignalWordless = "wordless_request"
 
 // SignalUnasked is of a switch or a right that the request has no word for. It is in doubt.
