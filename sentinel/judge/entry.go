@@ -10,24 +10,22 @@ import (
 
 // findEntry looks for an entry of a trusted record with a recipient in a field for such, though
 // a stranger named it before. No argument took the value there, and no text that a skill says
-// again is such a field. named says that the user's words name that entry, and no other one as
-// well. It returns -1 where there is none, and for a guest. Of money and of what can't be undone
-// a reader must tell: one who once paid the user may stand in a record.
-func findEntry(v *view, val value) (step int, named bool) {
+// again is such a field. It returns -1 where there is none, and for a guest.
+func findEntry(v *view, val value) int {
 	fits := func(s *sentinel.Said) bool { return holdsValue(s.Fold(), val) }
 	if i := v.c.Trace().FindListing(val.fold, fits); i >= 0 {
 		s := v.c.Trace().Step(i)
 		if !isLook(s) {
-			return -1, false
+			return -1
 		}
 		list := entriesOf(s)
 		if !slices.ContainsFunc(list, func(o object) bool { return o.holds(val) }) ||
 			slices.ContainsFunc(list, func(o object) bool { return o.holds(val) && o.isGuest() }) {
-			return -1, false
+			return -1
 		}
-		return i, !v.isFinal() && isNamedAlone(v, list, val)
+		return i
 	}
-	return findHandle(v, val), false
+	return findHandle(v, val)
 }
 
 // entriesOf returns the objects of a step's result without what strangers write in them.
@@ -117,41 +115,6 @@ func (o object) isGuest() bool {
 // entryNames are fields that hold what people call an entry.
 var entryNames = wordSet(`name names display full first last title relation role nickname alias company organisation organization
 	customer owner nombre nom vorname nachname imie nome relacion firma empresa`)
-
-// isNamedAlone reports whether the user's words name the owner of an address, or the entry that
-// holds a value, and no other entry of the list as much.
-func isNamedAlone(v *view, list []object, val value) bool {
-	best, most := false, 0
-	for _, o := range list {
-		n := countNamed(v, o)
-		own := 0
-		if isEmail(val.fold) && o.holds(val) {
-			own = v.namesOwner(val)
-		}
-		if n = max(n, own); n == 0 || n < most {
-			continue
-		}
-		best = o.holds(val) && (n > most || best)
-		most = n
-	}
-	return best && !isRivalled(v, val)
-}
-
-// countNamed returns how many words of an entry's names stand in the user's own words.
-func countNamed(v *view, o object) int {
-	seen := map[string]bool{}
-	for _, f := range o.fields {
-		if !isAny(lastWord(splitName(f.key)), entryNames) || len(f.text) > maxTargetText {
-			continue
-		}
-		for w := range strings.FieldsFuncSeq(foldText(f.text), func(r rune) bool { return !isWordRune(r) }) {
-			if v.anySaid(func(t *text) bool { return namesPerson(t, w) }) {
-				seen[w] = true
-			}
-		}
-	}
-	return len(seen)
-}
 
 const maxTargetText = 96
 

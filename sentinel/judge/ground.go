@@ -12,24 +12,23 @@ import (
 type origin uint8
 
 const (
-	grounded      origin = iota // the user's words, a clean mission, trusted output
-	named                       // an address whose owner's name the user wrote
-	halfNamed                   // one that has a name of the user's words, and more
-	unknown                     // nowhere, and there is no history to look in
-	nowhere                     // nowhere, though there is a history
-	outside                     // only in untrusted output
-	namedNo                     // named, nowhere in the history
-	namedOut                    // named, seen in untrusted output alone
-	halfNo                      // halfNamed, nowhere in the history
-	halfOut                     // halfNamed, seen in untrusted output alone
-	described                   // nowhere quoted; the user said how to choose it
-	describedNo                 // described, nowhere in the history
-	describedOut                // described, seen in untrusted output alone
-	listed                      // the id of a record that a listing returned, see listing.go
-	listedLoosely               // the same, where less speaks for it
-	entered                     // a stranger had it first; a trusted record has it by itself
-	visited                     // a place that the agent read before, after it had read strangers
-	numOrigins    = iota
+	grounded     origin = iota // the user's words, a clean mission, trusted output
+	named                      // an address whose owner's name the user wrote
+	halfNamed                  // one that has a name of the user's words, and more
+	unknown                    // nowhere, and there is no history to look in
+	nowhere                    // nowhere, though there is a history
+	outside                    // only in untrusted output
+	namedNo                    // named, nowhere in the history
+	namedOut                   // named, seen in untrusted output alone
+	halfNo                     // halfNamed, nowhere in the history
+	halfOut                    // halfNamed, seen in untrusted output alone
+	described                  // nowhere quoted; the user said how to choose it
+	describedNo                // described, nowhere in the history
+	describedOut               // described, seen in untrusted output alone
+	listed                     // the id of a record that a listing returned, see listing.go
+	entered                    // a stranger had it first; a trusted record has it by itself
+	visited                    // a place that the agent read before, after it had read strangers
+	numOrigins   = iota
 )
 
 // originCost is what an origin costs a value of a kind, in hundredths. In no row may
@@ -65,7 +64,7 @@ var originWord = [numOrigins]string{
 	named: "named", halfNamed: "named", unknown: "unknown", nowhere: "nowhere", outside: "untrusted",
 	namedNo: "named", namedOut: "named_untrusted", halfNo: "named", halfOut: "named_untrusted",
 	described: "described", describedNo: "described", describedOut: "described_untrusted",
-	listed: "listed", listedLoosely: "listed", entered: "listed", visited: "visited",
+	listed: "listed", entered: "listed", visited: "visited",
 }
 
 // maxValues bounds how many values are looked up. Those beyond count as the
@@ -101,7 +100,7 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 			order = append(order, f)
 		}
 		rank := n
-		if o == listedLoosely { // a doubt hides no verdict
+		if o == listed { // a doubt hides no verdict
 			rank = min(n, 1)
 		}
 		w.cost = max(w.cost, n)
@@ -180,7 +179,7 @@ func (v *view) costOf(val value, o origin) int {
 	if o == outside && v.isStrangersMeans(val) {
 		return strangersTarget
 	}
-	if o == listedLoosely && v.isStrangersMeans(val) {
+	if o == listed && v.isStrangersMeans(val) {
 		return listedTarget
 	}
 	return originCost[val.kind][o]

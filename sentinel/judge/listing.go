@@ -24,10 +24,13 @@ var (
 )
 
 // originOfListed returns where an id of untrusted results comes from: listed as the id of a
-// JSON record that the request speaks of, listedLoosely as that of any other JSON record or of
-// a line that the request speaks of, and outside in all other cases.
+// JSON record, or of a line that the request speaks of, and outside in all other cases. A stranger
+// has records made, and chooses their words. So what pays or reaches others has no listed id.
 func originOfListed(v *view, val value) origin {
 	if val.kind != reference || !isPlainID(val.fold) || v.request == nil || namesOtherID(v, val) {
+		return outside
+	}
+	if v.isOutgoing() || v.s.Effect() == skills.CostsMoney {
 		return outside
 	}
 	for _, st := range v.c.Trace().Earlier() {
@@ -35,28 +38,17 @@ func originOfListed(v *view, val value) origin {
 			return outside
 		}
 	}
-	seen, loose := false, false
+	from := outside
 	for i := range v.c.Trace().Len() {
 		st := v.c.Trace().Step(i)
 		if st.Trust == skills.Trusted || !holdsValue(v.c.Trace().Said(i).Fold(), val) {
 			continue
 		}
-		switch originInStep(v, st, val) {
-		case listed:
-			seen = true
-		case listedLoosely:
-			loose = true
-		default:
+		if from = originInStep(v, st, val); from == outside {
 			return outside
 		}
 	}
-	switch {
-	case loose:
-		return listedLoosely
-	case seen:
-		return listed
-	}
-	return outside
+	return from
 }
 
 // originInStep is originOfListed of one untrusted result that holds the id.
@@ -77,16 +69,13 @@ func originInStep(v *view, st sentinel.Step, val value) origin {
 		}
 		r := recordReader{val: val}
 		r.readNode(found, atTop)
-		switch {
-		case r.elsewhere || len(r.records) == 0:
+		if r.elsewhere || len(r.records) == 0 {
 			return outside
-		case speaksOf(v, r.records...):
-			return listed
 		}
-		return listedLoosely
+		return listed
 	}
 	if records := findRecordLines(st.Result, val); len(records) > 0 && speaksOf(v, records...) {
-		return listedLoosely
+		return listed
 	}
 	return outside
 }

@@ -26,9 +26,9 @@ func TestIDsOfListings(t *testing.T) {
 	for name, tc := range map[string]struct {
 		request string
 		steps   []sentinel.Step
-		want    string // of ref_: "", "listed" or "untrusted"
+		want    string // of ref_: "listed" or "untrusted"
 	}{
-		"a record that is spoken of":       {fence, []sentinel.Step{stranger("tasks.list", list)}, ""},
+		"a record that is spoken of":       {fence, []sentinel.Step{stranger("tasks.list", list)}, "listed"},
 		"a record that isn't spoken of":    {"Delete the task about the roof", []sentinel.Step{stranger("tasks.list", list)}, "listed"},
 		"a line that is spoken of":         {fence, []sentinel.Step{stranger("tasks.list", lines)}, "listed"},
 		"a line that isn't spoken of":      {"Delete the task about the roof", []sentinel.Step{stranger("tasks.list", lines)}, "untrusted"},
@@ -56,9 +56,6 @@ func TestIDsOfListings(t *testing.T) {
 				require.Equal(t, e.Signal == "ref_listed", e.Doubt && e.Signal != "other_topic", v.Reason)
 			}
 			switch tc.want {
-			case "":
-				require.Zero(t, cost["ref_listed"]+cost["ref_untrusted"], v.Reason)
-				require.Equal(t, sentinel.Allow, v.Outcome, v.Reason)
 			case "listed":
 				require.Equal(t, -31, cost["ref_listed"], v.Reason)
 				require.Equal(t, sentinel.Ask, v.Doubt.Outcome, v.Reason)

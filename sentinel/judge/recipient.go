@@ -85,15 +85,18 @@ func (v *view) resolveRecipient(val value) Resolution {
 		r.Word, r.Step, r.Doubtful = word, step, doubtful
 		return true
 	}
-	if find(ResolvedParticipant, false, findParticipant(v, val)) || find(ResolvedMember, false, v.findMember(val)) {
+	// Strangers choose what they are called, what they write in a thread, and what a result
+	// lists. So all but a place that was read in before them leaves a doubt.
+	if find(ResolvedParticipant, true, findParticipant(v, val)) {
 		return r
 	}
-	if step, clean := v.findVisit(val); find(ResolvedPlace, !clean, step) {
+	if !v.isFinal() && v.p.needs&letsIn == 0 && find(ResolvedMember, true, v.findMember(val)) {
 		return r
 	}
-	if step, named := findEntry(v, val); find(ResolvedAddressBook, !named, step) {
+	if step, clean := v.findVisit(val); find(ResolvedPlace, !clean || v.c.Tainted(), step) {
 		return r
 	}
+	find(ResolvedAddressBook, true, findEntry(v, val))
 	return r
 }
 

@@ -31,7 +31,7 @@ func findRelation(v *view) (sentinel.Evidence, bool) {
 	// "Send it to her" says what to do, and the request before it what to do that to.
 	topic = topic || r.concepts == 0 && v.p.isSpokenIn(v.last)
 	// Nor is there a field to compare in "push it back": the action says all that is said.
-	topic = topic || action && !looking && r.namesNoField()
+	topic = topic || action && !looking && !v.c.Tainted() && r.namesNoField()
 	switch {
 	case !topic && (!action || looking):
 		return sentinel.Evidence{Signal: SignalUnrelated, Amount: amountUnrelated}, true
