@@ -113,7 +113,8 @@ func TestEvidenceDigestKnowsTrust(t *testing.T) {
 			sentinel.EvidenceOptions{}).EvidenceKey()
 	}
 	require.NotEqual(t, key(skills.Trusted), key(skills.Untrusted))
-	require.Equal(t, key(skills.Trusted), key(skills.Trusted))
+	again := key(skills.Trusted)
+	require.Equal(t, key(skills.Trusted), again)
 }
 
 // A judgement by other evidence than the call's spends no doubt.
@@ -150,7 +151,7 @@ func TestQuotesAreForTheJournal(t *testing.T) {
 		sentinel.EvidenceOptions{})
 	require.Contains(t, string(c.Evidence().JournalJSON()), "QUOTECANARY")
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v", c.Evidence(), *c.Evidence(), c.Evidence())} {
-		require.False(t, strings.Contains(text, "QUOTECANARY"))
+		require.NotContains(t, text, "QUOTECANARY")
 	}
 	_, err := json.Marshal(c.Evidence())
 	require.ErrorIs(t, err, evidence.ErrQuote)

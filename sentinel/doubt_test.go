@@ -43,17 +43,18 @@ func TestDoubtCountsWhereNoModelJudged(t *testing.T) {
 		want   sentinel.Outcome
 		state  sentinel.DoubtState
 	}{
-		"a model judged it":          {approved(judge.Evidence), sentinel.Allow, sentinel.DoubtSpent},
-		"a model that may not":       {approved(nil), sentinel.Ask, sentinel.DoubtCounted},
-		"one that saw other doubts":  {approved(doubted(sentinel.Ask, "other_action").Evidence), sentinel.Ask, sentinel.DoubtCounted},
-		"one that saw fewer":         {approved(judge.Evidence[:1]), sentinel.Ask, sentinel.DoubtCounted},
-		"off":                        {sentinel.Verdict{State: sentinel.Skipped}, sentinel.Ask, sentinel.DoubtCounted},
-		"in shadow":                  {shadow, sentinel.Ask, sentinel.DoubtCounted},
-		"no model could be reached":  {failed, sentinel.Ask, sentinel.DoubtCounted},
-		"the model rejected":         {sentinel.Refuse("review.rejected", "no"), sentinel.Deny, sentinel.DoubtCounted},
-		"the gate could not judge":   {sentinel.Verdict{State: sentinel.Failed}, sentinel.Deny, sentinel.DoubtCounted},
-		"a judgement that asks":      {sentinel.Hold("review.disagreement", "two"), sentinel.Ask, sentinel.DoubtCounted},
-		"a model that says too much": {sentinel.Verdict{State: sentinel.Judged, Outcome: sentinel.Allow, SpentDoubts: "x"}, sentinel.Ask, sentinel.DoubtCounted},
+		"a model judged it":         {approved(judge.Evidence), sentinel.Allow, sentinel.DoubtSpent},
+		"a model that may not":      {approved(nil), sentinel.Ask, sentinel.DoubtCounted},
+		"one that saw other doubts": {approved(doubted(sentinel.Ask, "other_action").Evidence), sentinel.Ask, sentinel.DoubtCounted},
+		"one that saw fewer":        {approved(judge.Evidence[:1]), sentinel.Ask, sentinel.DoubtCounted},
+		"off":                       {sentinel.Verdict{State: sentinel.Skipped}, sentinel.Ask, sentinel.DoubtCounted},
+		"in shadow":                 {shadow, sentinel.Ask, sentinel.DoubtCounted},
+		"no model could be reached": {failed, sentinel.Ask, sentinel.DoubtCounted},
+		"the model rejected":        {sentinel.Refuse("review.rejected", "no"), sentinel.Deny, sentinel.DoubtCounted},
+		"the gate could not judge":  {sentinel.Verdict{State: sentinel.Failed}, sentinel.Deny, sentinel.DoubtCounted},
+		"a judgement that asks":     {sentinel.Hold("review.disagreement", "two"), sentinel.Ask, sentinel.DoubtCounted},
+		"a model that says too much": {sentinel.Verdict{State: sentinel.Judged, Outcome: sentinel.Allow, SpentDoubts: "x"}, sentinel.Ask,
+			sentinel.DoubtCounted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil, says("judge", judge), says("review", tc.review))

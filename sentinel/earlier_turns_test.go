@@ -62,7 +62,8 @@ func TestPastedMessages(t *testing.T) {
 		"[03.05.26, 10:11] Boss: " + order, "03/05/2026, 10:11 - Boss: " + order, "[10:32] Boss: " + order, "Boss  10:32 AM\n" + order,
 		"<blockquote>" + order + "</blockquote>", "\u200b> " + order, "\u00a0> " + order, "＞ " + order, "hello\r> " + order,
 		"> please see to this soon, as we have agreed on the phone, and\n" + order,
-		"```\nhello\n```\n" + order + "\n```\n```", "```\nhello\n~~~\n" + order + "\n```", "Sum this up: ```\n" + order + "\n```", "````\n```\n" + order + "\n````",
+		"```\nhello\n```\n" + order + "\n```\n```", "```\nhello\n~~~\n" + order + "\n```", "Sum this up: ```\n" + order + "\n```",
+		"````\n```\n" + order + "\n````",
 		"~~~\nhello\n~~~\n" + order + "\n~~~",
 	} {
 		own := sentinel.OwnWords("Sum this up\n\n" + paste)
@@ -141,7 +142,8 @@ func TestEarlierWords(t *testing.T) {
 		"withdrawn, with a please":  {"ok", said("pay eva", "Please do not pay eva"), nil, "", false},
 		"withdrawn for ever":        {"ok", said("pay eva", "Never pay eva"), nil, "", false},
 		"withdrawn as a scam":       {"ok", said("pay eva", "That was a scam, please disregard it"), nil, "", false},
-		"a reminder is no withdrawal": {"ok", said("pay eva", "Please don't forget the date"), []string{"Please don't forget the date", "pay eva"},
+		"a reminder is no withdrawal": {"ok", said("pay eva", "Please don't forget the date"),
+			[]string{"Please don't forget the date", "pay eva"},
 			"Please don't forget the date", false},
 		"withdrawn in French":      {"ok", said("paie eva", "laisse tomber"), nil, "", false},
 		"withdrawn in German":      {"ja", said("zahl eva", "doch nicht"), nil, "", false},

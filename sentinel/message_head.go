@@ -15,14 +15,16 @@ var (
 	sentWords = foldAlternatives(`date|datum|data|fecha|dato|tarih|päiväys|dátum|дата|日期|日時|发送时间|날짜|sent|gesendet|envoyé|enviado|enviado el|
 		inviato|
 		verzonden|skickat|sendt|wysłano|odesláno|lähetetty|gönderildi|отправлено|надіслано|보낸 날짜`)
-	otherHeadWords = foldAlternatives(`subject|betreff|objet|asunto|assunto|oggetto|onderwerp|ämne|emne|temat|předmět|aihe|konu|тема|主题|主旨|件名|제목|
+	otherHeadWords = foldAlternatives(`subject|betreff|objet|asunto|assunto|oggetto|onderwerp|ämne|emne|temat|předmět|aihe|konu|тема|主题|主旨|` +
+		`件名|제목|
 		to|an|à|a|para|aan|till|til|do|komu|kime|vastaanottaja|кому|收件人|宛先|받는 사람|cc|bcc|kopie|kopia|copie|copia|копия|reply-to|antwort an`)
 	forwardedWords = foldAlternatives(`forwarded|original|weitergeleitet|ursprüngliche|transféré|reenviado|encaminhad|inoltrat|doorgestuurd|
 		oorspronkelijk|przekazan|vidarebefordra|ursprungligt|videresend|oprindelig|opprinnelig|přeposlan|původní|iletilen|välitetty|
 		пересылаем|пересланн|исходн|原始邮件|转发|轉寄|転送|원본|전달`)
 	beginWords = foldAlternatives(`begin forwarded message|anfang der weitergeleiteten|début du message|inicio del mensaje|início da mensagem|
 		inizio messaggio|begin doorgestuurd|start of forwarded|början på vidarebefordrat|начало переадресованного`)
-	wroteWords = foldAlternatives(`wrote|writes|schrieb|a écrit|escribió|escreveu|ha scritto|schreef|napisał|napisała|napisał(a)|napsal|napsala|
+	wroteWords = foldAlternatives(`wrote|writes|schrieb|a écrit|escribió|escreveu|ha ` +
+		`scritto|schreef|napisał|napisała|napisał(a)|napsal|napsala|
 		skrev|
 		kirjoitti|yazdı|написал|написала|написав|пише|пишет|írta`)
 	onWords = foldAlternatives(`on|am|le|el|op|il|em|den|dnia|w dniu|dne|pa`)

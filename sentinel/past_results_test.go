@@ -18,7 +18,8 @@ func TestPastResultsWithinBounds(t *testing.T) {
 		return sentinel.PastResult{Step: sentinel.Step{Skill: skill, Args: "{}", Result: text, Trust: skills.Trusted, Sensitive: sensitive}}
 	}
 	page := strings.Repeat("All is well. ", 5000)
-	list := []sentinel.PastResult{result("vault.read", "the account is AB12345678", true), result("web.read", page+"password: Kestrel!88-rain", false)}
+	list := []sentinel.PastResult{result("vault.read", "the account is AB12345678", true),
+		result("web.read", page+"password: Kestrel!88-rain", false)}
 	for i := range 6 {
 		list = append(list, result("web.read", fmt.Sprint(i, page), false))
 	}

@@ -14,7 +14,8 @@ import (
 // and it stands among what strangers said. The rest of the record is trusted.
 func TestStrangerFields(t *testing.T) {
 	step := func(result string) sentinel.Step {
-		return sentinel.Step{Skill: "people.lookup", Args: `{"query":"x"}`, Trust: skills.Trusted, StrangerFields: []string{"status"}, Result: result}
+		return sentinel.Step{Skill: "people.lookup", Args: `{"query":"x"}`, Trust: skills.Trusted, StrangerFields: []string{"status"},
+			Result: result}
 	}
 	for name, tc := range map[string]struct {
 		result           string

@@ -56,9 +56,9 @@ sentinel: {canaries: {every: 0s}, %s}
 
 // profileCall is a call as a case of the profiles' table has it.
 type profileCall struct {
-	skill, args, request, user string
-	trace                      []sentinel.Step
-	noRequest                  bool
+	skill, args, request string
+	trace                []sentinel.Step
+	noRequest            bool
 }
 
 // reviewOf is the decision on a call and the review's verdict.

@@ -43,7 +43,8 @@ func TestEarlierTurnsOfALine(t *testing.T) {
 			earlier: []sentinel.EarlierTurn{{Tainted: true}}, tainted: true, steps: 1, strange: 1},
 		"older than the words": {line: `{"earlier_requests":["two"],"history":[` + step("x", "untrusted", `,"turn":-2`) + `],` + action + `}`,
 			earlier: []sentinel.EarlierTurn{{Tainted: true}, {Words: "two"}}, tainted: true, before: true, strange: 1},
-		"what earlier turns brought in trust": {line: `{"earlier_requests":["one"],"history":[` + step("x", "trusted", `,"turn":-1`) + `],` + action + `}`,
+		"what earlier turns brought in trust": {line: `{"earlier_requests":["one"],"history":[` + step("x", "trusted",
+			`,"turn":-1`) + `],` + action + `}`,
 			earlier: []sentinel.EarlierTurn{{Words: "one"}}},
 	} {
 		t.Run(name, func(t *testing.T) {

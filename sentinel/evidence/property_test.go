@@ -44,11 +44,12 @@ func randomInput(r *rand.Rand) evidence.Input {
 	for i := range r.IntN(6) {
 		s := evidence.Step{Number: i + 1, Skill: "mail.read", Turn: -r.IntN(2), Trust: evidence.Trust(r.IntN(4)), Args: `{"q":"` + pick() + `"}`}
 		s.Result = say("")
-		if s.Trust < evidence.Trusted {
+		switch {
+		case s.Trust < evidence.Trusted:
 			s.Result = say(" zqstranger ")
-		} else if r.IntN(4) == 0 {
+		case r.IntN(4) == 0:
 			s.Result, s.Sensitive = say(" zqsecret "), true
-		} else if r.IntN(3) == 0 {
+		case r.IntN(3) == 0:
 			b, _ := json.Marshal([]map[string]any{{"name": pick(), "bio": say(" zqstranger "), "mail": pick()}})
 			s.Result, s.StrangerFields = string(b), []string{"bio"}
 		}

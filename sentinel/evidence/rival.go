@@ -126,7 +126,7 @@ func (b *builder) addRivals(n *Named, v *value, hits []hit) {
 	if trust == User || !v.hasRivals(seen) {
 		return
 	}
-	own := b.ownWords(hits, v)
+	own := b.ownWords(hits)
 	if v.kind == Reference || v.kind == Path {
 		for _, w := range own[:min(len(own), maxBeside)] {
 			n.Beside = append(n.Beside, hideText(w))
@@ -187,7 +187,7 @@ func (b *builder) findRivals(n *Named, v *value, own []string) (out []Rival) {
 }
 
 // ownWords are the words of the request in the value's own trusted record.
-func (b *builder) ownWords(hits []hit, v *value) []string {
+func (b *builder) ownWords(hits []hit) []string {
 	var out []string
 	for _, h := range hits {
 		if h.at < 0 || b.sources[h.source].place.Step == 0 || h.trust < Tainted {

@@ -139,7 +139,8 @@ func (h *search) coverRun(from, end int) {
 func (h *search) searchToken(t token) {
 	size := int(t.to - t.from)
 	plain := string(h.b.text[t.from:t.to])
-	now, before, fresh, at := h.countCovered(t)
+	now, before, fresh := h.countCovered(t)
+	at := -1                                                       // the piece isn't known yet
 	if t.number != "" && size < minGrouped && t.weight != secret { // a short number is compared as a number
 		piece, there := h.out.numberAt(t.number, h.now)
 		if !there && t.weight == telling {
@@ -172,10 +173,10 @@ func (h *search) searchToken(t token) {
 }
 
 // countCovered counts the bytes of a word that go out: in this call, in those before, and in
-// this call alone. at is -1: the piece isn't known yet.
-func (h *search) countCovered(t token) (now, before, fresh, at int) {
+// this call alone.
+func (h *search) countCovered(t token) (now, before, fresh int) {
 	if h.cover == nil {
-		return 0, 0, 0, -1
+		return 0, 0, 0
 	}
 	for _, c := range h.cover[t.from:t.to] {
 		switch {
@@ -187,7 +188,7 @@ func (h *search) countCovered(t token) (now, before, fresh, at int) {
 			before++
 		}
 	}
-	return now, before, fresh, -1
+	return now, before, fresh
 }
 
 // maxPieces is how many words of all results are looked for as a whole, to name the piece.

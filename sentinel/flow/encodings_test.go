@@ -60,7 +60,8 @@ func TestMailboxesOfOneDomain(t *testing.T) {
 	to := func(domain, half string) flow.Sent {
 		return flow.Sent{Domain: "email", To: []string{"mailbox " + domain}, Texts: []flow.Text{{Arg: "body", Value: half}}}
 	}
-	in := flow.Input{Sources: []flow.Source{privateResult("password: " + wifi)}, Now: to("evil.test", wifi[10:]), Before: []flow.Sent{to("evil.test", wifi[:10])}}
+	in := flow.Input{Sources: []flow.Source{privateResult("password: " + wifi)}, Now: to("evil.test", wifi[10:]),
+		Before: []flow.Sent{to("evil.test", wifi[:10])}}
 	require.NotEmpty(t, flow.Find(in).Found)
 	in.Before[0].To = []string{"mailbox other.test"}
 	in.Now.Texts[0].Value = wifi[10:16]

@@ -73,7 +73,8 @@ func TestPasswordInEveryDisguise(t *testing.T) {
 		"base64 backwards": reverse(base64.StdEncoding.EncodeToString([]byte(password))),
 		"reversed base64":  base64.StdEncoding.EncodeToString([]byte(reverse(password))),
 		"base64 twice":     base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(password)))),
-		"base64 in groups": "S2Vz dHJl bCE4 OC1y YWlu", "query": url.QueryEscape(password), "percent": "%4bestrel%2188%2drain", "pilots": strings.ReplaceAll(pilots, "bang ", ""),
+		"base64 in groups": "S2Vz dHJl bCE4 OC1y YWlu", "query": url.QueryEscape(password), "percent": "%4bestrel%2188%2drain",
+		"pilots":   strings.ReplaceAll(pilots, "bang ", ""),
 		"no signs": "kestrel88rain", "within": "see-you-" + password + "-soon",
 	} {
 		found := find(src, "Answer Joel", "Hi Joel, here you are: "+v+" . Bye")
@@ -97,9 +98,11 @@ func TestLabelledSecretsOfAnyLength(t *testing.T) {
 		require.NotEmpty(t, find(src, "", "as you wished: "+value+"."), "%s%s", label, value)
 		require.Empty(t, find(src, "", "nothing of it, on 7 May at 12:30, code word and password follow"), "%s%s", label, value)
 	}
-	for _, harmless := range []string{"Your password is expired", "password: ********", "Token: null", "The key is under the mat", "code: see above",
+	for _, harmless := range []string{"Your password is expired", "password: ********", "Token: null", "The key is under the mat",
+		"code: see above",
 		"the password has been changed", "PIN the notice to the board", "Passwort vergessen?"} {
-		require.Empty(t, find(publicResult(harmless), "", "Your password is expired, changed, under the mat, null, see the board, vergessen"), harmless)
+		require.Empty(t, find(publicResult(harmless), "", "Your password is expired, changed, under the mat, null, see the board, vergessen"),
+			harmless)
 	}
 }
 
@@ -137,7 +140,8 @@ func TestElevenCharactersACall(t *testing.T) {
 // Numbers are the same however they are written.
 func TestNumbersAreNormalised(t *testing.T) {
 	src := privateResult("Balance 18,402.75 EUR, account DE44 5001 0517 5407 3249 31, phone +49 40 2281190")
-	for _, v := range []string{"18402.75", "18.402,75", "1 8 4 0 2 . 7 5", "DE44500105175407324931", "de44-5001-0517-5407-3249-31", "49402281190"} {
+	for _, v := range []string{"18402.75", "18.402,75", "1 8 4 0 2 . 7 5", "DE44500105175407324931", "de44-5001-0517-5407-3249-31",
+		"49402281190"} {
 		require.NotEmpty(t, find(src, "", "q="+v+" now"), v)
 	}
 	for _, v := range []string{"18402", "1840275 people", "2281190 is part"} {
@@ -163,7 +167,8 @@ Next appointment on Monday 30 November 2026 at 10:30 with Dr Sen, room 12, 3rd f
 Attached: report-2026.pdf, IMG_20261130.jpg. Amount 120.00. Version 2.1. Kind regards, the team`)
 	for _, v := range []string{
 		"Jutta Reimers", "Please let me know if you have any questions. Kind regards", "See you on Monday 30 November 2026 at 10:30",
-		"born 14.03.1951", "the amount is 120.00", "appointment with Dr Sen", "report-2026.pdf", "Hamburg, 3rd floor, room 12", "1951-03-14T10:30:00Z",
+		"born 14.03.1951", "the amount is 120.00", "appointment with Dr Sen", "report-2026.pdf", "Hamburg, 3rd floor, room 12",
+		"1951-03-14T10:30:00Z",
 		"next appointment", "Version 2.1",
 	} {
 		require.Empty(t, find(src, "Write to the clinic", v), v)

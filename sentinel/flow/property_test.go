@@ -26,7 +26,8 @@ func chance() *rapid.Generator[string] {
 	})
 	numbers := rapid.Custom(func(t *rapid.T) string {
 		n := rapid.IntRange(0, 99).Draw(t, "n")
-		return rapid.SampledFrom([]string{fmt.Sprint(n), fmt.Sprintf("%d.00", n), fmt.Sprintf("%d,000", n), fmt.Sprintf("%d%%", n), fmt.Sprintf("v%d", n%10)}).Draw(t, "as")
+		return rapid.SampledFrom([]string{fmt.Sprint(n), fmt.Sprintf("%d.00", n), fmt.Sprintf("%d,000", n), fmt.Sprintf("%d%%", n),
+			fmt.Sprintf("v%d", n%10)}).Draw(t, "as")
 	})
 	files := rapid.SampledFrom([]string{"report-2026.pdf", "IMG_20261130.jpg", "invoice_77123.pdf", "notes.md"})
 	return rapid.OneOf(names, common, common, common, dates, numbers, files)
@@ -47,7 +48,8 @@ func TestChanceNeverCounts(t *testing.T) {
 // What the user wrote never counts, whatever it is.
 func TestTheUsersWordsNeverCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOfN(rapid.OneOf(chance(), rapid.StringMatching(`[A-Z]{2}[0-9]{8}`), rapid.StringMatching(`[0-9]{5,9}\.[0-9]{2}`)), 1, 8).Draw(t, "words")
+		words := rapid.SliceOfN(rapid.OneOf(chance(), rapid.StringMatching(`[A-Z]{2}[0-9]{8}`), rapid.StringMatching(`[0-9]{5,9}\.[0-9]{2}`)), 1,
+			8).Draw(t, "words")
 		text := strings.Join(words, " ")
 		require.Empty(t, find(privateResult("It says: "+text+" in all"), "Please write "+text, text))
 	})
@@ -56,7 +58,8 @@ func TestTheUsersWordsNeverCount(t *testing.T) {
 // A password is found in every disguise.
 func TestAnyPasswordInAnyDisguise(t *testing.T) {
 	disguises := map[string]func(string) string{
-		"plain": func(s string) string { return s }, "reversed": reverse, "rot13": rot13, "spaced": func(s string) string { return spaced(s, " ") },
+		"plain": func(s string) string { return s }, "reversed": reverse, "rot13": rot13,
+		"spaced": func(s string) string { return spaced(s, " ") },
 		"base64": func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
 		"hex":    func(s string) string { return hex.EncodeToString([]byte(s)) },
 		"percent": func(s string) string {
@@ -71,7 +74,8 @@ func TestAnyPasswordInAnyDisguise(t *testing.T) {
 		password := rapid.StringMatching(`[a-z]{3}[A-Z][0-9]{2}[a-z]{2,8}[!#_-][a-z0-9]{2}`).Draw(t, "password")
 		before := strings.Join(rapid.SliceOfN(chance(), 0, 10).Draw(t, "before"), " ")
 		for name, disguise := range disguises {
-			require.NotEmpty(t, find(publicResult("user: x\npassword: "+password+"\n"), "", before+" :: "+disguise(password)), "%s %s", name, password)
+			require.NotEmpty(t, find(publicResult("user: x\npassword: "+password+"\n"), "", before+" :: "+disguise(password)), "%s %s", name,
+				password)
 		}
 	})
 }
@@ -110,7 +114,8 @@ func hostile() string {
 // many steps one comparison takes is for TestStepsAreLinear.
 func TestHostileResultsAreBounded(t *testing.T) {
 	text := hostile()
-	r := flow.Find(flow.Input{Sources: []flow.Source{privateResult(text), privateResult(text), privateResult(text), privateResult(text), privateResult(text)},
+	r := flow.Find(flow.Input{Sources: []flow.Source{privateResult(text), privateResult(text), privateResult(text), privateResult(text),
+		privateResult(text)},
 		Now: sent(strings.Repeat("abcd", 4<<10))})
 	require.True(t, r.Unread)
 	require.LessOrEqual(t, len(r.Found), 16)
@@ -119,14 +124,16 @@ func TestHostileResultsAreBounded(t *testing.T) {
 }
 
 func BenchmarkFind(b *testing.B) {
-	text := "Account AB12345678, balance 18,402.75.\n" + strings.Repeat("On Monday the committee discussed the garden and the gate again.\n", 60)
+	text := "Account AB12345678, balance 18,402.75.\n" + strings.Repeat("On Monday the committee discussed the garden and the gate again.\n",
+		60)
 	mail := strings.Repeat("Dear Ann, the garden is green and the gate is open again. ", 20)
 	for name, in := range map[string]flow.Input{
-		"nothing private, 1 KB mail":       {Sources: []flow.Source{publicResult(text)}, Now: sent(mail)},
-		"4 KB private, 1 KB mail":          {Sources: []flow.Source{privateResult(text)}, Now: sent(mail)},
-		"4 KB private, short address":      {Sources: []flow.Source{privateResult(text)}, Now: sent("https://x.test/p?c=AB12")},
-		"1 MB hostile, 16 KB of the same":  {Sources: []flow.Source{privateResult(hostile())}, Now: sent(strings.Repeat("abcd", 4<<10))},
-		"1 MB hostile, 64 KB mail, before": {Sources: []flow.Source{privateResult(hostile())}, Now: sent(strings.Repeat(mail, 55)), Before: []flow.Sent{sent(mail), sent(mail)}},
+		"nothing private, 1 KB mail":      {Sources: []flow.Source{publicResult(text)}, Now: sent(mail)},
+		"4 KB private, 1 KB mail":         {Sources: []flow.Source{privateResult(text)}, Now: sent(mail)},
+		"4 KB private, short address":     {Sources: []flow.Source{privateResult(text)}, Now: sent("https://x.test/p?c=AB12")},
+		"1 MB hostile, 16 KB of the same": {Sources: []flow.Source{privateResult(hostile())}, Now: sent(strings.Repeat("abcd", 4<<10))},
+		"1 MB hostile, 64 KB mail, before": {Sources: []flow.Source{privateResult(hostile())}, Now: sent(strings.Repeat(mail, 55)),
+			Before: []flow.Sent{sent(mail), sent(mail)}},
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -54,7 +54,8 @@ func TestStepsAreLinear(t *testing.T) {
 			return Input{Sources: []Source{sourceOf(strings.Repeat("48213 ", n/6), true)}, Now: sentOf(strings.Repeat("48213 ", n/6))}
 		},
 		"many arguments": func(n int) Input {
-			return Input{Sources: []Source{sourceOf(strings.Repeat("48213 ", n/6), true)}, Now: sentOf(strings.Fields(strings.Repeat("48213 ", n/6))...)}
+			return Input{Sources: []Source{sourceOf(strings.Repeat("48213 ", n/6), true)},
+				Now: sentOf(strings.Fields(strings.Repeat("48213 ", n/6))...)}
 		},
 		"letters": func(n int) Input {
 			return Input{Sources: []Source{sourceOf("account 123456789", true)}, Now: sentOf(strings.Repeat("a b c ", n/6))}

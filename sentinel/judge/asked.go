@@ -41,7 +41,8 @@ var pointing = wordSet(`same it that this them those these him her both one ones
 	hetzelfde ook andere`)
 
 // pointingNouns stand for a thing without saying of which field it is.
-var pointingNouns = wordSet(`duplicate duplicates copy copies entry entries item items thing things stuff version old older oldest new newer newest
+var pointingNouns = wordSet(`duplicate duplicates copy copies entry entries item items thing things stuff version old older oldest new ` +
+	`newer newest
 	later latest earlier earliest cheaper cheapest`)
 
 // Asks says what a text asks for of a skill: whether it names the thing that the skill is

@@ -86,7 +86,8 @@ func dropPhrases(fold string, phrases []string) string {
 }
 
 // harmlessNegations hold a negation and forbid nothing.
-var harmlessNegations = []string{" don't forget ", " do not forget ", " dont forget ", " no later than ", " not later than ", " no more than ",
+var harmlessNegations = []string{" don't forget ", " do not forget ", " dont forget ", " no later than ", " not later than ",
+	" no more than ",
 	" not more than ", " no less than ", " no problem ", " no worries ", " no hurry ", " no rush ", " without delay ", " don't hesitate ",
 	" n'oublie pas ", " n'oubliez pas ", " pas plus de ", " vergiss nicht ", " nicht vergessen ", " nicht mehr als ", " ohne eile ",
 	" no olvides ", " no mas de ", " nao esqueca ", " nao mais de ", " non dimenticare ", " non piu di ", " vergeet niet ", " niet meer dan ",
@@ -204,7 +205,8 @@ func isPolite(before []token) bool {
 }
 
 var (
-	denials = wordSet(`not anstatt statt never no none nothing nobody without neither nor cannot avoid refrain forbid forbidden prohibit prohibited
+	denials = wordSet(`not anstatt statt never no none nothing nobody without neither nor cannot avoid refrain forbid forbidden prohibit ` +
+		`prohibited
 		refuse nowhere nicht nie niemals ohne niemand nichts weder vermeide verboten ne pas jamais sans rien personne aucun aucune ni evite
 		evita eviter interdit nunca jamas sin nadie nada ningun ninguna tampoco nao nem sem ninguem nenhum nenhuma non mai senza nessuno
 		nessuna niente neanche niet geen nooit zonder niemand niets vermijd не нет никогда без ingen inte ikke aldrig aldri nigdy bez

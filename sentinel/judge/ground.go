@@ -207,7 +207,8 @@ func (v *view) isStrangersMeans(val value) bool {
 func (v *view) isPathOrID(val value) bool {
 	name := lastWord(v.splitArgName(val.arg))
 	return val.target && v.s.Annotated() || isAny(name, idNames) || isAny(name, fileNames) || shapeOfID(val.fold) != "" ||
-		strings.ContainsAny(val.fold, `/\`) || isFileName(val.fold) || strings.ContainsAny(val.fold, "0123456789.") && !strings.Contains(val.fold, " ")
+		strings.ContainsAny(val.fold, `/\`) || isFileName(val.fold) ||
+		strings.ContainsAny(val.fold, "0123456789.") && !strings.Contains(val.fold, " ")
 }
 
 // fileNames are the last words of arguments that hold files.

@@ -13,7 +13,8 @@ var (
 			removes: "supprim effac annul retir enlev archiv vide jett desinscri resili dégag",
 			books:   "reserv planifi pose prend", invites: "invit ajout convi", shares: "partag donn accord", posts: "publi post",
 			controls: "allum etein desactiv activ verrouill deverrouill ouvr ferm coup baiss lance arret autoris redemarr",
-			runs:     "lanc execut deploi deploy installe installer", looks: "cherch trouv montr affich list resum verifi regard compar calcul compt " +
+			runs:     "lanc execut deploi deploy installe installer",
+			looks: "cherch trouv montr affich list resum verifi regard compar calcul compt " +
 				"combien quel",
 		}),
 		about: buildWordTable(map[concept]string{
@@ -105,7 +106,8 @@ var (
 			removes:  "cancell elimin rimuov annull togli tolg archivi svuot butt disdi", books: "prenot ordin fiss", invites: "invit aggiun mett",
 			shares: "condivi dai dagli dalle", posts: "pubblica pubblichi",
 			controls: "accend spegn attiv disattiv blocc sblocc apri chiud alz abbass permett",
-			runs:     "esegu avvi install lanci", looks: "legg cerc trov mostr elenc riassum controlla controlli verific quant guard confront calcol",
+			runs:     "esegu avvi install lanci",
+			looks:    "legg cerc trov mostr elenc riassum controlla controlli verific quant guard confront calcol",
 		}),
 		about: buildWordTable(map[concept]string{
 			fields.mail: "messagg posta mail", fields.calendar: "riunion appuntament calendario evento",

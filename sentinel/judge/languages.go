@@ -82,7 +82,8 @@ func buildWordTable[V verb | concept](rows map[V]string) map[string]V {
 var fields = struct{ mail, calendar, money, file, web, task, note, person, order, hotel, travel, device, chat, code concept }{
 	talkConcepts(), concepts[stemWord("calendar")], concepts[stemWord("bank")], concepts[stemWord("file")], concepts[stemWord("web")],
 	concepts[stemWord("task")], concepts[stemWord("notebook")], concepts[stemWord("colleague")], concepts[stemWord("shop")],
-	concepts[stemWord("hotel")], concepts[stemWord("flight")], concepts[stemWord("thermostat")], concepts[stemWord("slack")], concepts[stemWord("repository")],
+	concepts[stemWord("hotel")], concepts[stemWord("flight")], concepts[stemWord("thermostat")], concepts[stemWord("slack")],
+	concepts[stemWord("repository")],
 }
 
 // languages are in no order: the one with most words in a text is taken.
@@ -183,7 +184,8 @@ var languages = []language{
 	},
 	{ // Portuguese
 		stems: portugueseStems,
-		function: wordSet(`o a os um uma e com para meu minha meus minhas da dos das na nos ao que por favor em de sobre mim seu sua qual quando eu
+		function: wordSet(`o a os um uma e com para meu minha meus minhas da dos das na nos ao que por favor em de sobre mim seu sua qual ` +
+			`quando eu
 			tu ele ela eles elas se lhe me te sim ja sem mas mais tudo todo toda todos todas isto isso essa esse aquele foi ser ha
 			dois duas tres tambem muito onde porque ate desde quem outra outro cada so nao do pelo pela num numa mesmo mesma vez`),
 		says: buildWordTable(map[verb]string{
@@ -320,7 +322,8 @@ func detectLanguage(list []token, english int, prose map[string]bool) *language 
 	}
 	best, most := -1, max(english, 0)
 	for i := range languages {
-		if hits[i] > most || best >= 0 && hits[i] == most && languages[i].countMeanings(list, prose) > languages[best].countMeanings(list, prose) {
+		if hits[i] > most || best >= 0 && hits[i] == most && languages[i].countMeanings(list, prose) > languages[best].countMeanings(list,
+			prose) {
 			best, most = i, hits[i]
 		}
 	}
@@ -386,8 +389,10 @@ var unspacedAsks = buildWordTable(map[verb]string{
 	sends:    `发送 发给 发邮件 回复 转发 告诉 भेज लिख जवाब बता सूचित 通知 联系 提醒 寄 答复 送って 送信 メールして 返信 返事 伝えて 知らせ 連絡 転送 書いて 보내 답장 전달 알려줘`,
 	modifies: `修改 更改 更新 改成 改到 改为 बदल अपडेट 推迟 提前 移到 设为 换成 调整 延长 変更 変えて 更新 直して ずらして 移して 延期 にして 修正 변경 바꿔 옮겨 수정`,
 	creates:  `创建 新建 添加 写 बना जोड़ सहेज 记录 记下 安排 生成 保存 加到 加入 作って 作成 追加 登録 書いて メモ 入れて 保存 만들 추가 작성 등록 저장`,
-	books:    `बुक आरक्षित 预订 预定 预约 订 予約 取って 押さえて 예약`, controls: `चालू बंद खोल 关闭 打开 开启 关掉 解锁 锁上 启用 停用 调到 オフ オン 無効 有効 つけて 消して 開けて 閉めて 止めて 꺼 켜 열어 잠가`,
-	shares: `साझा 分享 共享 授权 共有 공유`, invites: `邀请 拉进 加入 आमंत्रित 招待 誘って 초대`, posts: `发布 发到 公告 公開 投稿 게시`, runs: `运行 执行 部署 安装 実行 デプロイ インストール 실행 설치`,
+	books:    `बुक आरक्षित 预订 预定 预约 订 予約 取って 押さえて 예약`,
+	controls: `चालू बंद खोल 关闭 打开 开启 关掉 解锁 锁上 启用 停用 调到 オフ オン 無効 有効 つけて 消して 開けて 閉めて 止めて 꺼 켜 열어 잠가`,
+	shares:   `साझा 分享 共享 授权 共有 공유`, invites: `邀请 拉进 加入 आमंत्रित 招待 誘って 초대`, posts: `发布 发到 公告 公開 投稿 게시`,
+	runs:  `运行 执行 部署 安装 実行 デプロイ インストール 실행 설치`,
 	looks: `दिखा ढूंढ पढ़ देख खोज कितन 查 看看 搜索 找 多少 几 什么 哪 列出 总结 显示 比较 导出 調べて 探して 見せて 教えて 確認 いくつ 何 どの 一覧 まとめて 찾아 보여 알려 몇 무엇 확인`,
 })
 

@@ -190,7 +190,7 @@ var memberKeys = wordSet("members users participants people handles names member
 // findMember looks for a member of a channel that the user named, where the user means
 // everyone of it. An address from beyond the house is no member.
 func (v *view) findMember(val value) int {
-	if strings.ContainsAny(val.fold, "@:/") || !v.anySaid(func(t *text) bool { return meansEveryone(t) }) {
+	if strings.ContainsAny(val.fold, "@:/") || !v.anySaid(meansEveryone) {
 		return -1
 	}
 	for i := range v.c.Trace().Len() {

@@ -43,6 +43,7 @@ func TestIsDoubt(t *testing.T) {
 
 // A gate that is told to ask and deny nothing does neither, whatever the sum.
 func TestOffNeitherAsksNorDenies(t *testing.T) {
-	_, counted := Outcomes([]sentinel.Evidence{{Signal: SignalSensitiveFlow, Amount: -50}, {Signal: SignalOtherTopic, Amount: -35, Doubt: true}}, 0, 0)
+	_, counted := Outcomes([]sentinel.Evidence{{Signal: SignalSensitiveFlow, Amount: -50},
+		{Signal: SignalOtherTopic, Amount: -35, Doubt: true}}, 0, 0)
 	require.Equal(t, sentinel.Allow, counted)
 }

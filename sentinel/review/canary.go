@@ -103,11 +103,11 @@ const (
 func (r CanaryReport) rateDoubtAnswers() Canary {
 	judged, approvals, rejections := 0, 0, 0
 	for _, a := range r.Answers {
-		switch {
-		case a.Got == "":
+		switch a.Got {
+		case "":
 			continue
-		case a.Got == a.Want:
-		case a.Got == "approve":
+		case a.Want:
+		case "approve":
 			approvals++
 		default:
 			rejections++

@@ -133,7 +133,8 @@ func (c *canaryCase) buildCall(r *rand.Rand, now time.Time) (sentinel.Call, erro
 	}
 	var steps []sentinel.Step
 	for _, h := range c.History {
-		steps = append(steps, sentinel.Step{Skill: h.Skill, Args: "{}", Result: fill.Replace(string(h.Result)), Trust: h.Trust, Effect: skills.Read})
+		steps = append(steps, sentinel.Step{Skill: h.Skill, Args: "{}", Result: fill.Replace(string(h.Result)),
+			Trust: h.Trust, Effect: skills.Read})
 	}
 	return sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{
 		Skill: s.Name(), Args: []byte(fill.Replace(string(c.Arguments))), Grant: g, Trace: sentinel.NewTrace(steps...),

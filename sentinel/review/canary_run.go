@@ -269,11 +269,12 @@ func (g *Gate) maySpendDoubts(name string) bool {
 			continue
 		}
 		m.mu.Lock()
-		defer m.mu.Unlock()
-		if m.canary == CanaryFailed || m.doubtCanary == CanaryFailed {
+		plain, doubts := m.canary, m.doubtCanary
+		m.mu.Unlock()
+		if plain == CanaryFailed || doubts == CanaryFailed {
 			return false
 		}
-		return m.doubtCanary == CanaryPassed || g.o.Measure.Unproved
+		return doubts == CanaryPassed || g.o.Measure.Unproved
 	}
 	return false
 }

@@ -127,7 +127,7 @@ func TestDoubtCanariesAreEnough(t *testing.T) {
 	require.Len(t, asked, len(list))
 	seen := 0
 	for _, d := range asked {
-		if ev, ok := d["evidence"].(map[string]any); ok && strings.Contains(string(must(json.Marshal(ev))), "#1") {
+		if ev, ok := d["evidence"].(map[string]any); ok && strings.Contains(must(json.Marshal(ev)), "#1") {
 			seen++
 		}
 		require.NotEmpty(t, d["judge"].(map[string]any)["doubts"])
