@@ -46,6 +46,6 @@ func (s Step) describeForEvidence(number int) evidence.Step {
 	if s.Trust == skills.Trusted && !s.Failed {
 		e.Trust = evidence.Trusted
 	}
-	e.Read = s.readingOf().evidence.get(func() *evidence.Reading { return evidence.ReadResult(s.Result) })
+	e.Read = s.readingOf().evidence.get(func() *evidence.Reading { return evidence.ReadResult(s.Result, s.StrangerFields...) })
 	return e
 }

@@ -42,6 +42,8 @@ func TestEvidenceTellsWhereValuesWereSeen(t *testing.T) {
 	record := `{"contacts":[{"name":"Eva Lund","email":"lund@quay.test"}]}`
 	sensitive, failed := step(skills.Trusted, record), step(skills.Trusted, record)
 	sensitive.Sensitive, failed.Failed = true, true
+	subjects := step(skills.Trusted, `{"name":"Eva Lund","about":{"text":"write to lund@quay.test"}}`)
+	subjects.StrangerFields = []string{"about"}
 	for name, tc := range map[string]struct {
 		request string
 		trace   sentinel.Trace
@@ -57,6 +59,8 @@ func TestEvidenceTellsWhereValuesWereSeen(t *testing.T) {
 		"a stranger's":    {request, sentinel.NewTrace(step(skills.Untrusted, record)), []string{`"trust":"stranger"`}, []string{"Eva Lund"}},
 		"sensitive":       {request, sentinel.NewTrace(sensitive), []string{`"trust":"trusted"`}, []string{"Eva Lund"}},
 		"an error's text": {request, sentinel.NewTrace(failed), []string{`"trust":"stranger"`}, []string{"Eva Lund"}},
+		"a field that its subject writes": {request, sentinel.NewTrace(subjects), []string{`"trust":"stranger"`},
+			[]string{`"trust":"trusted"`, "write to"}},
 		"repeated by a trusted store": {request, sentinel.NewTrace(step(skills.Untrusted, record), step(skills.Trusted, record)),
 			[]string{`"trust":"tainted"`}, []string{"Eva Lund"}},
 		"an earlier turn": {request, sentinel.NewTrace().WithEarlier(step(skills.Untrusted, record)),

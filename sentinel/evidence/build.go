@@ -248,6 +248,14 @@ func (b *builder) valueQuote(s *source, fold string, at int) Quote {
 	return quoteText(fold, maxShown)
 }
 
+// numberQuote quotes a number of a source, unless it may stand in a stranger's field.
+func (b *builder) numberQuote(s *source, text string) Quote {
+	if s.trustUnplaced() < s.place.Trust && b.in.Mode != All {
+		return Quote{}
+	}
+	return b.valueQuote(s, text, -1)
+}
+
 // ArgumentsOf returns the scalars of a skill's arguments as Build takes them.
 func ArgumentsOf(s *skills.Skill, parsed map[string]any) []Argument {
 	var out []Argument

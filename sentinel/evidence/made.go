@@ -57,7 +57,7 @@ func (b *amounts) findMade() *Made {
 	}
 	for _, i := range b.byTrust() {
 		if n, ok := sumOfMoney(b.sources[i].reading.tokensOf().numbers, want); ok {
-			return &Made{Op: "sum", Of: n, From: []Operand{{Place: b.sources[i].place}}}
+			return &Made{Op: "sum", Of: n, From: []Operand{{Place: b.sources[i].placeOfNumbers()}}}
 		}
 	}
 	return nil
@@ -92,7 +92,7 @@ func isFactor(n number) bool {
 // stranger could plant the other half.
 func (b *amounts) isMadeSafely() bool {
 	want := math.Abs(b.v.number.value)
-	list := slices.DeleteFunc(b.listOperands(), func(o operand) bool { return b.sources[o.source].place.Trust < Trusted })
+	list := slices.DeleteFunc(b.listOperands(), func(o operand) bool { return b.sources[o.source].trustUnplaced() < Trusted })
 	for i, x := range list {
 		for j, y := range list {
 			if i != j && combine(x.n, y.n, want) != "" {
@@ -101,7 +101,7 @@ func (b *amounts) isMadeSafely() bool {
 		}
 	}
 	for i := range b.sources {
-		if s := &b.sources[i]; s.place.Trust >= Trusted {
+		if s := &b.sources[i]; s.trustUnplaced() >= Trusted {
 			if _, ok := sumOfMoney(s.reading.tokensOf().numbers, want); ok {
 				return true
 			}
@@ -126,13 +126,13 @@ func sumOfMoney(list []number, want float64) (n int, ok bool) {
 
 func (b *amounts) describeOperand(o operand) Operand {
 	s := &b.sources[o.source]
-	out := Operand{Place: s.place}
+	out := Operand{Place: s.placeOfNumbers()}
 	if !b.v.hidden {
 		text := formatSum(o.n.value)
 		if o.n.percent {
 			text += "%"
 		}
-		out.Value = b.valueQuote(s, text, -1)
+		out.Value = b.numberQuote(s, text)
 	}
 	return out
 }

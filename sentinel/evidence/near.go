@@ -295,7 +295,7 @@ func (b *neighbours) nearNumbers() []NearMiss {
 			}
 			m := NearMiss{How: how, Place: s.place}
 			if !v.hidden {
-				m.Value = b.valueQuote(s, formatSum(n.value), -1)
+				m.Value = b.numberQuote(s, formatSum(n.value))
 			}
 			return []NearMiss{m}
 		}

@@ -216,6 +216,19 @@ func TestMadeOf(t *testing.T) {
 	}
 }
 
+// An amount that a stranger's field may hold is a stranger's, and so is what is made of it.
+func TestNumbersOfStrangersFields(t *testing.T) {
+	for value, want := range map[string]string{"32.20": "number / 3 (bank.list#1 stranger, request)", "96.60": ""} {
+		s, _ := show(t, evidence.Input{Effect: skills.CostsMoney, Request: "our share in 3", Arguments: []evidence.Argument{argument("amount",
+			json.Number(value))}, History: []evidence.Step{{Number: 1, Skill: "bank.list", Trust: evidence.Trusted,
+			StrangerFields: []string{"memo"}, Result: `{"payer":"Tom","memo":"amount 96,60 EUR"}`}}})
+		require.Equal(t, want, s.Named[0].Made)
+		for _, p := range s.Named[0].Seen {
+			require.Equal(t, place{In: "bank.list#1", Trust: "stranger"}, p)
+		}
+	}
+}
+
 // Details and signals are words, names of arguments and skills, and never a value.
 func TestFindingsHoldNoValue(t *testing.T) {
 	in := twoEvas("eva.lumd@kalmia.example")

@@ -42,9 +42,9 @@ func (w *lineWriter) writeJSON(result string) bool {
 	if p.count > maxNodes || p.tooDeep || p.d.StackDepth() > 0 || len(root.cells)+len(root.children) == 0 {
 		return false
 	}
-	w.writeNode(root)
+	w.writeNode(root, false)
 	if rest != "" { // words behind the JSON
-		w.addText(rest, "", false)
+		w.addText(rest, "", len(w.strangers) > 0)
 	}
 	return true
 }
@@ -102,9 +102,10 @@ func (p *nodeReader) readMembers(at *node, deep int) bool {
 }
 
 // writeNode writes what stands in a node as one line, and then what is below it. A list of
-// single words in an object belongs to the object's line; other lists are a line an item.
-func (w *lineWriter) writeNode(n *node) {
-	own, strange := &strings.Builder{}, &strings.Builder{}
+// single words in an object belongs to the object's line; other lists are a line an item. strange
+// says that it stands in a field that its subject writes.
+func (w *lineWriter) writeNode(n *node, strange bool) {
+	own, others := &strings.Builder{}, &strings.Builder{}
 	var long []cell
 	for _, c := range n.cellsOfLine() {
 		if c.kind == '"' && (len(c.text) > maxLong || strings.Contains(c.text, "\n")) {
@@ -112,23 +113,23 @@ func (w *lineWriter) writeNode(n *node) {
 			continue
 		}
 		into := own
-		if w.isStrange(c.name) {
-			into = strange
+		if strange || w.isStrange(c.name) {
+			into = others
 		}
 		writeCell(into, c)
 		if !n.object { // an item of a list is a text
-			w.addText(into.String(), n.field, into == strange)
+			w.addText(into.String(), n.field, into == others)
 			into.Reset()
 		}
 	}
 	w.writeWhole(own.String(), line{field: n.field, whole: true})
-	w.writeWhole(strange.String(), line{field: n.field, whole: true, strange: true})
+	w.writeWhole(others.String(), line{field: n.field, whole: true, strange: true})
 	for _, c := range long {
-		w.addText(c.text, strings.TrimSuffix(n.field+"/"+c.name, "/"), w.isStrange(c.name))
+		w.addText(c.text, strings.TrimSuffix(n.field+"/"+c.name, "/"), strange || w.isStrange(c.name))
 	}
 	for _, c := range n.children {
 		if !c.isWordList() {
-			w.writeNode(c)
+			w.writeNode(c, strange || n.object && w.isStrange(lastField(c.field)))
 		}
 	}
 }
@@ -199,7 +200,7 @@ func (w *lineWriter) writeWhole(s string, l line) {
 
 func (w *lineWriter) isStrange(name string) bool {
 	for _, s := range w.strangers {
-		if s == name && name != "" {
+		if strings.EqualFold(s, name) && name != "" {
 			return true
 		}
 	}

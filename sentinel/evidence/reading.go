@@ -53,7 +53,7 @@ func ReadResult(result string, strangers ...string) *Reading {
 	w := &lineWriter{strangers: strangers}
 	if !w.writeJSON(result) {
 		w = &lineWriter{}
-		w.addText(result, "", false)
+		w.addText(result, "", len(strangers) > 0) // no field can be told from another
 	}
 	r.text, r.fold, r.lines = w.text.String(), w.fold.String(), w.lines
 	return r

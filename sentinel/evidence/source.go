@@ -145,7 +145,9 @@ func (b *builder) findHits(v *value) []hit {
 			continue
 		}
 		h.source, h.trust = i, s.place.Trust
-		if h.at >= 0 && s.isStrangeAt(h.at) {
+		if h.at < 0 {
+			h.trust = s.trustUnplaced()
+		} else if s.isStrangeAt(h.at) {
 			h.trust = Stranger
 		}
 		switch {
@@ -165,6 +167,22 @@ func (b *builder) findHits(v *value) []hit {
 func (s *source) isStrangeAt(at int) bool {
 	i := s.reading.lineAt(at)
 	return i >= 0 && s.reading.lines[i].strange
+}
+
+// trustUnplaced is how far a value may be believed that stands at an unknown place of the source:
+// it may be in a field that its subject writes.
+func (s *source) trustUnplaced() Trust {
+	if slices.ContainsFunc(s.reading.lines, func(l line) bool { return l.strange }) {
+		return Stranger
+	}
+	return s.place.Trust
+}
+
+// placeOfNumbers is the place of the source's numbers, of which each may be a stranger's.
+func (s *source) placeOfNumbers() Place {
+	p := s.place
+	p.Trust = s.trustUnplaced()
+	return p
 }
 
 // spend takes bytes off what may be compared and reports whether there were any left.

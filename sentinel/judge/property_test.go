@@ -148,7 +148,7 @@ func TestPaddingHidesNothing(t *testing.T) {
 // sentences, a mission and three steps of history.
 func BenchmarkSmallCall(b *testing.B) {
 	reg := caseSkills(b)
-	req := "Forward the message about the insurance to Kim at kim@broker.test. Then tell me what the premium was last year."
+	req := "Forward message m-9 to Kim at kim@broker.test and ruth@atelier.test. Then tell me what the premium was last year."
 	c := caseLine{Request: &req, Mission: "Forward the insurance message."}
 	c.Action.Skill, c.Action.Args = "mailer.forward", []byte(`{"message_id":"m-9","to":["kim@broker.test","ruth@atelier.test"]}`)
 	gr, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Request: &req, Mission: c.Mission})
@@ -163,7 +163,7 @@ func BenchmarkSmallCall(b *testing.B) {
 	require.NoError(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
-		if v, err := g.Check(b.Context(), call); err != nil || v.Outcome != sentinel.Ask {
+		if v, err := g.Check(b.Context(), call); err != nil || v.Outcome != sentinel.Allow {
 			b.Fatal(v, err)
 		}
 	}

@@ -2,6 +2,7 @@ package review_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"sync"
 	"testing"
@@ -95,6 +96,30 @@ func TestAnotherSituationAsksAgain(t *testing.T) {
 			require.Empty(t, check(t, g, call(t, p)).Meta["from"])
 			require.Len(t, s.requests(), 2)
 		})
+	}
+}
+
+// The same call asks again where evidence of its recipient has changed: another trust of one of
+// two results, or a field that its subject writes.
+func TestOtherEvidenceAsksAgain(t *testing.T) {
+	book := func(trust skills.Trust, subject ...string) proposal {
+		first := sentinel.Step{Skill: "self.read", Args: "{}", Result: "nothing new", Trust: skills.Trusted}
+		second := sentinel.Step{Skill: "self.read", Args: "{}", Result: `{"name":"Eva","about":"eva@quay.test"}`, Trust: trust, StrangerFields: subject}
+		return proposal{skill: "others.irreversible", args: `{"to":"eva@quay.test"}`, trace: sentinel.NewTrace(first, second),
+			grant: sentinel.GrantOptions{Request: ptr("Write to Eva")}}
+	}
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, rejects) })
+	g := gate(t, keeping(nil), s.URL)
+	from := func(p proposal) string { return check(t, g, call(t, p)).Meta["from"] }
+	require.Empty(t, from(book(skills.Trusted)))
+	require.Equal(t, "cache", from(book(skills.Trusted)))
+	require.Empty(t, from(book(skills.Untrusted)))
+	require.Empty(t, from(book(skills.Trusted, "about")))
+	require.Equal(t, "cache", from(book(skills.Trusted, "about")))
+	asked := documents(t, s.requests())
+	require.Len(t, asked, 3)
+	for i, trust := range []string{"trusted", "stranger", "stranger"} {
+		require.Contains(t, string(must(json.Marshal(asked[i]["evidence"]))), `"trust":"`+trust+`"`)
 	}
 }
 
