@@ -403,9 +403,7 @@ var lifters = []mutant{
 		"sentinel/judge", []string{"TestDoubtAddsTheRest"}, false},
 	{"a spent doubt excuses what stands beside it", "sentinel/judge/judge.go", "alone := g.findBeside(v, sentinel.Evidence{}, false)",
 		"alone := g.findBeside(v, rel, true)[1:]", "sentinel/judge", []string{"TestDoubtAddsTheRest"}, false},
-	{"a line of a text is a record", "sentinel/judge/listing.go", `len(records) > 0 && speaksOf(v, records...) {
-		return listedLoosely`, `len(records) > 0 && speaksOf(v, records...) {
-		return listed`,
+	{"a line of a text is a record", "sentinel/judge/listing.go", "len(records) > 0 && speaksOf(v, records...) {", "len(records) > 0 {",
 		"sentinel/judge", []string{"TestIDsOfListings"}, false},
 	{"an object within a record is one", "sentinel/judge/listing.go", `(where == atTop || where == isRecord)`, `true`,
 		"sentinel/judge", []string{"TestIDsOfListings"}, false},
@@ -442,7 +440,7 @@ var lifters = []mutant{
 	{"strangers choose what goes out", "sentinel/judge/ground.go", "val.target && v.isFinal() || v.p.changes && v.isOutgoing()",
 		"val.target && v.isFinal() || v.p.changes && false", "sentinel/judge", []string{"TestStrangersChooseNothingThatGoesOut"}, false},
 	{"a model that was asked no canaries spends doubts", "sentinel/review/canary_run.go",
-		"return m.doubtCanary == CanaryPassed || g.o.Measure.Unproved",
+		"return doubts == CanaryPassed || g.o.Measure.Unproved",
 		"return true", "sentinel/review", []string{"TestOnlyAProvedModelSpendsDoubts"}, false},
 	{"a model that failed its canaries spends doubts", "sentinel/review/canary_run.go",
 		"if m.canary == CanaryFailed || m.doubtCanary == CanaryFailed {",
