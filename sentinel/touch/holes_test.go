@@ -85,3 +85,35 @@ func TestAliasesOfPrograms(t *testing.T) {
 		require.Empty(t, shell(t, line).Unread, line)
 	}
 }
+
+// A name for a variable may never have been declared, or be taken back: what the variable
+// held counts beside what is assigned by that name.
+func TestNameReferencesThatMayNotHold(t *testing.T) {
+	for _, line := range []string{
+		`t=/home; false && declare -n r=t; r=/tmp/x; rm -rf $t`, `t=/home; if false; then declare -n r=t; fi; r=/tmp/x; rm -rf $t`,
+		`t=/home; while false; do declare -n r=t; done; r=/tmp/x; rm -rf $t`, `t=/home; true || declare -n r=t; r=/tmp/x; rm -rf $t`,
+		`t=/home; case a in b) declare -n r=t;; esac; r=/tmp/x; rm -rf $t`, `t=/home; declare -n r=t & r=/tmp/x; rm -rf $t`,
+		`t=/home; declare -n r=t; unset -n r; r=/tmp/x; rm -rf $t`, `t=/home; declare -n r=t; declare +n r; r=/tmp/x; rm -rf $t`,
+		`t=/home; declare -n r=t; for r in a; do :; done; r=/tmp/x; rm -rf $t`, `t=/home; declare -n r=t; r=/tmp/x rm -rf $t`,
+		`t=/home; local -n r=t; r=/tmp/x; rm -rf $t`, `t=/home; declare -nr r=t; r=/tmp/x; rm -rf $t`,
+		`t=/home; declare -n r=t; r[1]=/tmp/x; rm -rf $t`, `sh -c 't=/home; declare -n r=t; r=/tmp/x; rm -rf $t'`,
+		`cd /; declare -n r=PWD; r=/tmp/x; rm -rf home`, `f() { declare -gn r=t; }; f; t=/home; rm -rf $r`,
+		`declare -n r=t; f() { declare -gn r=u; }; f; u=/home; t=/tmp/x; rm -rf $r`,
+	} {
+		require.True(t, isDangerous(t, line), line)
+	}
+}
+
+// What an "&&" assigns stays one word, so that the words behind it keep their places.
+func TestChainedAssignmentsMoveNoWords(t *testing.T) {
+	for _, line := range []string{
+		`X=$Q; test -d . && X=-c; bash $X "rm -rf /home"`, `X=$Q; test -d . && X=bash; sudo $X -c "rm -rf /home"`,
+		`X=(a b); test -d . && X=bash; sudo $X -c "rm -rf /home"`, `X=a; unset X; test -d . && X=-c; bash $X "rm -rf /home"`,
+		`X=a; p && X=b; q && X=bash; sudo $X -c "rm -rf /home"`, `X=$Q; test -d . && X=/home; rm -rf "$(echo $X)"`,
+		`declare -n r[$(rm -rf /home)]=x`,
+	} {
+		require.True(t, isDangerous(t, line), line)
+	}
+	got := shell(t, `X=$Q; test -d . && X=http://169.254.169.254/; curl "$(echo $X)"`)
+	require.NotEmpty(t, got.Hosts)
+}

@@ -3,6 +3,7 @@ package bash
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -84,7 +85,7 @@ func (c *chain) doubtAssignments(s *shell) {
 		}
 		if v, ok := mixUnsure(s.budget, now, old); ok {
 			s.ownNames().vars[name] = v
-		} else { // both count
+		} else if now.isUnknown() { // both count; two known ones would be two words, and move those behind them
 			s.ownNames().vars[name] = append(now[:len(now):len(now)], old...)
 		}
 	}
@@ -92,7 +93,7 @@ func (c *chain) doubtAssignments(s *shell) {
 
 // mixUnsure returns a known value in whose place another known one may stand.
 func mixUnsure(b *Budget, now, old value) (value, bool) {
-	if len(old) != 1 || old.isUnknown() || old.isUnsure() || now.isUnknown() || now.isUnsure() {
+	if len(old) != 1 || old.isUnknown() || now.isUnknown() || now.isUnsure() {
 		return nil, false
 	}
 	for _, f := range now {
@@ -100,5 +101,18 @@ func mixUnsure(b *Budget, now, old value) (value, bool) {
 			return nil, false
 		}
 	}
-	return markUnsure(now, old[0].text()), true
+	return markUnsure(now, old[0].otherText()), true
+}
+
+// otherText is the text of a value where another stands in place of its unsure parts.
+func (f frags) otherText() string {
+	var b strings.Builder
+	for _, p := range f {
+		if p.unsure {
+			b.WriteString(p.bare)
+		} else {
+			b.WriteString(p.s)
+		}
+	}
+	return b.String()
 }

@@ -572,29 +572,34 @@ func (s *shell) readIntoArray(args []field, in stream) {
 // declareNames is "declare x=1" and its kin; with -n a name for another variable.
 // Without a name it prints those that there are.
 func (s *shell) declareNames(cmd *syntax.DeclClause) stream {
-	byName, named := false, false
+	byName, named, global := false, false, false
 	hides := s.inFunc && cmd.Variant.Value != "export" && cmd.Variant.Value != "readonly" // local x
 	for _, a := range cmd.Args {
 		named = named || a.Name != nil
 		if a.Name == nil && a.Value != nil {
 			byName = byName || strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "n") && cmd.Variant.Value != "export"
 			s.readQuotedSubscript(a.Value)
+			global = global || strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "g")
 			hides = hides && !strings.Contains(a.Value.Lit(), "g")
 		}
 		if a.Naked && a.Name != nil && hides {
 			s.doubtVariable(a.Name.Value)
 		}
-		if !byName || !s.declareRef(a) {
+		if !byName || !s.declareRef(a, global) {
 			s.assignVariable(a)
 		}
 	}
 	return stream{open: true, taint: taint{leak: leak{secret: !named}}}
 }
 
-// declareRef is "declare -n a=b". It reports whether b is a variable's name.
-func (s *shell) declareRef(a *syntax.Assign) bool {
+// declareRef is "declare -n a=b"; a global one outlives the function. It reports whether b
+// is a variable's name.
+func (s *shell) declareRef(a *syntax.Assign, global bool) bool {
 	if a.Name == nil || a.Value == nil {
 		return false
+	}
+	if a.Index != nil { // x[$(cmd)]=y
+		s.walkSubstitutions(a.Index)
 	}
 	v := s.expandUnsplit(a.Value, false)
 	if len(v) != 1 || v.isUnknown() || !syntax.ValidName(v[0].text()) {
@@ -602,6 +607,9 @@ func (s *shell) declareRef(a *syntax.Assign) bool {
 	}
 	if to := v[0].text(); to != a.Name.Value {
 		s.setRef(a.Name.Value, to)
+		if global {
+			s.globals = append(s.globals, a.Name.Value)
+		}
 	}
 	return true
 }
@@ -639,8 +647,11 @@ func (s *shell) assignVariable(a *syntax.Assign) {
 			s.readSubscript(t) // what arithmetic makes of it
 		}
 	}
-	s.setVariable(name, v)
+	s.setVariable(a.Name.Value, v)
 	s.bindVariable(name, v)
+	if name != a.Name.Value {
+		s.bindVariable(a.Name.Value, v)
+	}
 }
 
 func (s *shell) readAssigned(a *syntax.Assign) value {

@@ -22,6 +22,8 @@ type environment struct {
 	inFunc bool // params are a caller's, or unknown where nil
 	unsure int  // inside something that may not run
 	chain  *chain
+	// globals are the names for names that outlive the function that declares them.
+	globals []string
 }
 
 // defined is what a command line has defined so far.
@@ -52,9 +54,22 @@ func setKey[K comparable, V any](m *map[K]V, name K, v V) {
 	(*m)[name] = v
 }
 
-// setVariable gives a variable its value; where that may not happen, one more.
+// setVariable gives a variable its value; where that may not happen, one more. A name for
+// another variable may stand for itself: its declaration may not have run, or the shell
+// knows no such names. Both get the value, and the other variable keeps what it had.
 func (e *environment) setVariable(name string, v value) {
-	name = e.followRefs(name)
+	if to := e.followRefs(name); to != name {
+		if old, had := e.def.vars[to]; !had || !old.equalTexts(v) {
+			e.addDoubt(OpaqueCommand) // two values are two words, and move those behind them
+		}
+		e.unsure++
+		e.storeValue(to, v)
+		e.unsure--
+	}
+	e.storeValue(name, v)
+}
+
+func (e *environment) storeValue(name string, v value) {
 	old, had := e.def.vars[name]
 	switch {
 	case e.unsure > 0 && len(old) <= maxAlts:

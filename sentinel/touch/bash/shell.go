@@ -482,14 +482,26 @@ func (s *shell) callFunction(name string, args []field, in stream) stream {
 	s.level++
 	defer func() {
 		s.params, s.inFunc = params, inFunc
-		if !maps.Equal(s.def.refs, refs) {
-			s.ownNames().refs = refs
-		}
+		s.forgetRefs(refs)
 		delete(s.running, body)
 		s.unsure--
 		s.level--
 	}()
 	return s.runStatement(body, in)
+}
+
+// forgetRefs takes back the names for names that a function has declared for itself.
+func (s *shell) forgetRefs(before map[string]string) {
+	if maps.Equal(s.def.refs, before) {
+		return
+	}
+	now := s.def.refs
+	s.ownNames().refs = before
+	for _, name := range s.globals {
+		if to := now[name]; to != "" {
+			s.setRef(name, to)
+		}
+	}
 }
 
 // feedConsumers lets the commands of >( … ) read what is written to them.

@@ -176,6 +176,11 @@ func markUnsure(v value, other string) value {
 	return out
 }
 
+// equalTexts reports whether two values have the same texts.
+func (v value) equalTexts(w value) bool {
+	return slices.EqualFunc(v, w, func(x, y frags) bool { return x.text() == y.text() })
+}
+
 // clearUnsure takes back what markUnsure says of a variable that may be gone. The branch
 // that unset it is most often the one that sets it again.
 func clearUnsure(v value) value {
