@@ -139,8 +139,8 @@ func TestTurnsAfterTaint(t *testing.T) {
 		{"Add a note to buy milk", "d", []string{"email.send", "files.delete", "email.send"}, []string{"note: buy milk"}},
 		{"ok, go on", "", []string{"email.send", "files.delete", "email.send", "email.send"}, []string{"note: buy milk"}},
 		// Here the words ask for a mail, so the skill is handed out. The call goes to the mail's
-		// address, and the judge denies it.
-		{"Send an email to kim@corp.test about lunch", "x", []string{"email.send", "files.delete", "email.send", "email.send"},
+		// address, and a person is asked, who denies it.
+		{"Send an email to kim@corp.test about lunch", "x", []string{"email.send", "files.delete", "email.send", "email.send", "email.send"},
 			[]string{"note: buy milk"}},
 	} {
 		reply := r.send(turn.request)

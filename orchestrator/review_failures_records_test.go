@@ -209,7 +209,8 @@ func (h *house) reviewed(t *testing.T, d due, gates []gateOnRecord) {
 	if !h.f.long {
 		meta["model"] = "judge"
 	}
-	for _, spent := range []string{"tokens_in", "tokens_out", "cost"} { // as the server tells or not
+	require.Contains(t, []int{0, 12}, len(got.Meta["evidence"]), "a call that names something has evidence")
+	for _, spent := range []string{"tokens_in", "tokens_out", "cost", "evidence"} { // as the server tells or not
 		delete(got.Meta, spent)
 	}
 	require.Equal(t, gateOnRecord{
