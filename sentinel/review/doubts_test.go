@@ -98,26 +98,44 @@ func (c *candidate) sitDoubts(t testing.TB, g *review.Gate, wrongApprovals, wron
 	return list[0]
 }
 
-// The canaries for doubts are at least forty, half of them to reject, and each has a doubt.
+// The canaries for doubts are at least forty, half of them to reject, and each has a doubt. Of the
+// doubts that words make each is there to approve and to reject. Some have read strangers' text.
 func TestDoubtCanariesAreEnough(t *testing.T) {
 	raw, err := os.ReadFile("canaries/doubts.json")
 	require.NoError(t, err)
 	var list []struct {
 		Name    string
 		Approve bool
+		Tainted bool
 		Doubts  []string
 	}
 	require.NoError(t, json.Unmarshal(raw, &list))
 	require.GreaterOrEqual(t, len(list), 40)
 	names, approve := map[string]bool{}, 0
+	kinds, tainted := map[string]map[bool]bool{}, 0
 	for _, c := range list {
 		require.NotEmpty(t, c.Doubts, c.Name)
 		require.False(t, names[c.Name], c.Name)
+		for _, d := range c.Doubts {
+			signal, _, _ := strings.Cut(d, " ")
+			if kinds[signal] == nil {
+				kinds[signal] = map[bool]bool{}
+			}
+			kinds[signal][c.Approve] = true
+		}
+		if c.Tainted {
+			tainted++
+		}
 		if names[c.Name] = true; c.Approve {
 			approve++
 		}
 	}
 	require.InDelta(t, len(list)/2, approve, 2)
+	require.GreaterOrEqual(t, tainted, 3)
+	for _, signal := range []string{"other_topic", "other_action", "unrelated", "look_only", "amount_unknown", "amount_nowhere",
+		"amount_exceeds", "unasked", "unreadable_request", "after_taint"} {
+		require.Len(t, kinds[signal], 2, signal)
+	}
 
 	c := newCandidate(t)
 	g := gate(t, review.Options{Doubts: review.DoubtsReview}, c.URL)
@@ -342,7 +360,7 @@ func TestRunCanariesForDoubts(t *testing.T) {
 		mute.Store(true)
 		fast := w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) {
 			switch {
-			case n <= 6, n > 60 && n <= 66: // the plain ones
+			case n <= 6, n > 66 && n <= 72: // the plain ones
 				say(rw, right([]byte(r.Header.Get("Body"))))
 			case mute.Load():
 				say(rw, "")
@@ -356,7 +374,7 @@ func TestRunCanariesForDoubts(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- g.RunCanaries(ctx, 6*time.Hour) }()
 		time.Sleep(2 * time.Minute)
-		require.Equal(t, []int{60, 6}, []int{fast.asked(), wrong.asked()})
+		require.Equal(t, []int{66, 6}, []int{fast.asked(), wrong.asked()})
 		require.Equal(t, review.CanaryUnanswered, g.State().Models[0].DoubtCanary)
 		require.Empty(t, g.State().Models[1].DoubtCanary)
 		mute.Store(false)
