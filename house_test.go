@@ -297,7 +297,8 @@ var wider = map[string]int{
 
 // quoting are files that may hold a banned word: they quote it, or keep a name that
 // programs use and a text that models read.
-var quoting = []string{"internal/house/house.go", "sentinel/approval/approval.go", "sentinel/review/canary_case.go"}
+var quoting = []string{"internal/house/house.go", "sentinel/approval/approval.go", "sentinel/review/canary_case.go",
+	"sentinel/judge/command.go"}
 
 // The house stays as readable as it is: see package house for what is measured.
 func TestHouseReads(t *testing.T) {

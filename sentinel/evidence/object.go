@@ -36,7 +36,7 @@ func (w *lineWriter) writeJSON(result string) bool {
 	}
 	p := &nodeReader{d: jsontext.NewDecoder(strings.NewReader(s), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 	root := &node{}
-	for p.readValue(root, "", "", 0) { //nolint:revive // reading is all that is done
+	for p.readValue(root, "", "", 0) {
 	}
 	rest := strings.TrimSpace(s[p.d.InputOffset():])
 	if p.count > maxNodes || p.tooDeep || p.d.StackDepth() > 0 || len(root.cells)+len(root.children) == 0 {

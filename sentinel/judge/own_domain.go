@@ -31,7 +31,7 @@ var sharedBoxes = wordSet(`all everyone everybody staff list lists group groups 
 	ext extern external externals guest guests contractor contractors consultant partner partners vendor vendors temp agency`)
 
 // isPersonsOwn reports whether an address at a domain of the house may be one person's: no
-// list, nobody from outside, no address with a plus.
+// list, no person from outside, no address with a plus.
 func isPersonsOwn(fold string) bool {
 	local := fold[:max(0, strings.LastIndexByte(fold, '@'))]
 	if local == "" || strings.Contains(local, "+") {

@@ -24,7 +24,7 @@ const (
 	ResolvedPlace = "place"
 )
 
-// Resolution says what resolved a recipient that nobody wrote out.
+// Resolution says what resolved a recipient that no person wrote out.
 type Resolution struct {
 	Word string
 	// Argument is top-level and declared, or empty.
@@ -67,7 +67,7 @@ func (g *Gate) ResolveRecipients(c sentinel.Call) []Resolution {
 	return out
 }
 
-// resolveRecipient tells who a recipient is that nobody wrote out. Its Word is empty where
+// resolveRecipient tells who a recipient is that no person wrote out. Its Word is empty where
 // the rules can't tell. What a stranger tells a model to use resolves to nothing but the user.
 func (v *view) resolveRecipient(val value) Resolution {
 	r := Resolution{Argument: val.arg, Value: val.raw, Step: -1}

@@ -54,7 +54,7 @@ func findWiderRights(v *view) finding {
 }
 
 // isCustomary reports whether a trusted result has the word for who hears of something, in a
-// call that gives nobody a right: "sent to everyone", of the note of absence of last year.
+// call that gives no person a right: "sent to everyone", of the note of absence of last year.
 func isCustomary(v *view, words []string) bool {
 	return v.p.needs&letsIn == 0 && slices.ContainsFunc(words, func(w string) bool {
 		return rights[0].values[w] && v.isAttested(w, func(r string) bool { return holdsWhole(r, w) })

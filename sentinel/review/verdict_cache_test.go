@@ -119,7 +119,7 @@ func TestOtherEvidenceAsksAgain(t *testing.T) {
 	asked := documents(t, s.requests())
 	require.Len(t, asked, 3)
 	for i, trust := range []string{"trusted", "stranger", "stranger"} {
-		require.Contains(t, string(must(json.Marshal(asked[i]["evidence"]))), `"trust":"`+trust+`"`)
+		require.Contains(t, must(json.Marshal(asked[i]["evidence"])), `"trust":"`+trust+`"`)
 	}
 }
 
