@@ -28,8 +28,11 @@ func (s Step) partsOf() parts {
 		var taken []any
 		kept, err := json.Marshal(takeFields(at, s.StrangerFields, &taken))
 		said, err2 := json.Marshal(taken)
-		if err != nil || err2 != nil {
+		switch {
+		case err != nil || err2 != nil:
 			return parts{strangers: s.Result}
+		case len(taken) == 0:
+			return parts{trusted: s.Result}
 		}
 		return parts{string(kept), strings.TrimSpace(decodeScalars(string(said)))}
 	})
@@ -51,8 +54,39 @@ func takeFields(at any, names []string, taken *[]any) any {
 		for i, e := range at {
 			at[i] = takeFields(e, names, taken)
 		}
+	case string:
+		return takeFromText(at, names, taken)
 	}
 	return at
+}
+
+// takeFromText takes the fields out of a text that holds JSON. A text that has such a field and
+// can't be taken apart is all a stranger's.
+func takeFromText(s string, names []string, taken *[]any) any {
+	if !quotesAny(s, names) {
+		return s
+	}
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	var at any
+	if err := d.Decode(&at); err == nil && !d.More() {
+		before := len(*taken)
+		kept, err := json.Marshal(takeFields(at, names, taken))
+		if err == nil && len(*taken) > before {
+			return string(kept)
+		}
+	}
+	*taken = append(*taken, s)
+	return ""
+}
+
+// quotesAny reports whether a text has one of the names in quotation marks, escaped or not.
+func quotesAny(s string, names []string) bool {
+	fold := strings.ToLower(s)
+	return slices.ContainsFunc(names, func(n string) bool {
+		n = strings.ToLower(n)
+		return strings.Contains(fold, `"`+n+`"`) || strings.Contains(fold, `"`+n+`\`)
+	})
 }
 
 // trustedText is the result without what strangers wrote in a trusted one.

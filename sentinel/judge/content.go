@@ -18,9 +18,6 @@ func findAddressInContent(v *view) finding {
 	}
 	seen := 0
 	return v.findInContents(func(val value) bool {
-		if isAny(lastWord(splitName(val.arg)), queryNames) { // it chooses, and goes to nobody
-			return false
-		}
 		return !eachAddress(val.fold, func(k kind, w string) bool {
 			seen++
 			return seen <= maxAddresses && v.isGrounded(value{kind: k, fold: w})

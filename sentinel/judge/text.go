@@ -180,13 +180,17 @@ func trimStem(w string) string {
 // readInLanguage fills in what a text in another language asks for.
 func (t *text) readInLanguage(in *language, list []token) {
 	t.says, t.foreign = 0, in
-	for _, w := range list {
-		if !t.people[w.word] { // a part of an address
-			continue
+	for _, sentence := range splitSentences(dropAddresses(t.fold)) {
+		words := splitTokens(sentence)
+		looking := isQuestion(sentence, words)
+		for i, w := range words {
+			says, about := in.meaningOf(w.word)
+			if looking && !in.asksByQuestion(words, i) {
+				says = looks
+			}
+			t.says |= says
+			t.addConcept(about)
 		}
-		says, about := in.meaningOf(w.word)
-		t.says |= says
-		t.addConcept(about)
 	}
 	if t.says&sends != 0 {
 		t.concepts |= talkConcepts()
@@ -215,6 +219,11 @@ func (t *text) addConcept(c concept) {
 // "it" or "the later one" what it speaks of.
 func (t *text) namesNoField() bool { return t.fields == 0 && t.refers }
 
+// standsAsVerb reports whether a word stands where a verb that asks does, and in a form that asks.
+func standsAsVerb(w token, prev, next string) bool {
+	return (w.first || beforeVerb[prev] || strings.HasSuffix(prev, "ly")) && !isTellingForm(w.word) && next != "to" && !afterNoun[next]
+}
+
 func (t *text) readVerbs(list []token) {
 	for i, w := range list {
 		prev, next := "", ""
@@ -241,7 +250,11 @@ func (t *text) readVerbs(list []token) {
 			}
 		case nounToo[strings.TrimSuffix(w.word, "s")]: // "my emails" asks for no email
 		default:
-			t.says |= saying[w.stem]
+			says := saying[w.stem]
+			if !standsAsVerb(w, prev, next) {
+				says &^= standingVerbs[w.stem]
+			}
+			t.says |= says
 			if talking[w.stem] || saying[w.stem]&sends != 0 && t.hasAddressNear(list[i+1:]) {
 				t.concepts |= talkConcepts()
 			}
@@ -255,15 +268,8 @@ func (t *text) readVerbs(list []token) {
 // table here.
 func (t *text) verbsAsked() verb {
 	says := t.says
-	for w := range t.raw {
-		if t.foreign != nil {
-			break // says has them
-		}
-		says |= foreignAsks[w]
-		for i := range languages {
-			v, _ := languages[i].meaningOf(w)
-			says |= v
-		}
+	if t.foreign == nil { // says has them otherwise
+		says |= verbsInAnyLanguage(t.fold)
 	}
 	for part, v := range unspacedAsks {
 		if strings.Contains(t.fold, part) {

@@ -90,7 +90,7 @@ var (
 			append convert amend revise rewrite complete instead alter include close reopen merge assign label relabel point tidy
 			note put write record save log`,
 		removes: `delete remove cancel erase clear drop trash unsubscribe clean purge discard kick revoke ban uninstall rid
-			end stop terminate return undo throw block quit kill scrap ditch dump wipe delist`,
+			end stop terminate return undo throw block quit kill scrap ditch wipe delist`,
 		books:   "book reserve reservation booking rebook order buy arrange schedule",
 		invites: "invite add join include onboard bring",
 		shares:  "share send give grant forward provide invite",
@@ -109,6 +109,11 @@ var (
 		talk end top book plan update transfer return exchange set`)
 	beforeVerb = wordSet(`please and then to also you can could would should must just or first next after finally want now kindly
 		i we be will let help not it them`)
+	// standingVerbs ask for these only where a verb stands: "close the ticket", and neither
+	// "close to noon" nor "the label of the box".
+	standingVerbs = buildStemTable(map[verb]string{
+		modifies: "close merge assign label point tidy", removes: "kill scrap wipe", controls: "warm cool heat arm",
+	})
 	// toMe with "me" asks for an answer, not for a message to somebody.
 	toMe = wordSet("tell give show send write let get ask find")
 	// buying is asked for without a word for the shop.
