@@ -186,11 +186,12 @@ func (b *builder) findRivals(n *Named, v *value, own []string) (out []Rival) {
 	return out
 }
 
-// ownWords are the words of the request in the value's own trusted record.
+// ownWords are the words of the request in the value's own trusted record. An echo is none: it
+// would make a rival fit no better.
 func (b *builder) ownWords(hits []hit) []string {
 	var out []string
 	for _, h := range hits {
-		if h.at < 0 || b.sources[h.source].place.Step == 0 || h.trust < Tainted {
+		if h.at < 0 || b.sources[h.source].place.Step == 0 || h.trust < Trusted {
 			continue
 		}
 		if rec, ok := b.sources[h.source].reading.recordAt(h.at, h.want); ok && !rec.strange {

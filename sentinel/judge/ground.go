@@ -221,7 +221,11 @@ func (v *view) isMemo(val value) bool {
 		return false
 	}
 	words := splitName(val.arg)
-	return len(words) == 1 && (words[0] == "reference" || words[0] == "ref")
+	if len(words) != 1 || words[0] != "reference" && words[0] != "ref" {
+		return false
+	}
+	// With no one else named, it is what chooses who is paid.
+	return slices.ContainsFunc(v.values, func(o value) bool { return o.arg != val.arg && (o.kind == recipient || o.kind == account) })
 }
 
 // isGrounded reports whether somebody who may be believed wrote the value. A

@@ -65,7 +65,8 @@ var (
 		quelle quels quelles quien quienes cual cuales cuantos cuantas quem qual quais quanto quantos quantas chi quale quali quanti quante
 		waarom welke hoeveel heb heeft vilka vilken vilket hvilke hvilken hvilket`)
 	// questionWords are those of further languages; reporting has the others.
-	questionWords = wordSet(foldText(`które który która jakie jaki jaka kiedy kto gdzie ile какие какой какая какое когда кто где сколько почему
+	questionWords = wordSet(foldText(`które który która jakie jaki jaka kiedy kto gdzie ile
+		 какие какой какая какое когда кто где сколько почему
 		які який яка коли хто скільки чому které který která kdy kdo kolik vilka vilken vilket när vem varför hvilke hvilken hvilket hvornår
 		hvem hvorfor hangi nasıl kaç nerede care când cine cât câte mitä mikä mitkä milloin kuka melyik mikor hány mana kapan siapa berapa
 		nào ποια ποιες ποιο πότε ποιος أي متى كم אילו איזה מתי כמה`))

@@ -47,12 +47,12 @@ func isRecordID(v *view, a skills.Arg, s string) bool {
 	if idTails[tail] && len(words) > 1 {
 		return recordNames[words[len(words)-2]]
 	}
-	return recordNames[tail] && tail != "mail" && (v.s.Reaches() != skills.Others || v.isMet(value{kind: reference, raw: s, fold: s}))
+	return recordNames[tail] && tail != "mail" && (v.s.Reaches() != skills.Others || isMet(v, value{kind: reference, raw: s, fold: s}))
 }
 
 // isMet reports whether anybody wrote a value, a stranger too. A name that the agent made up
 // reaches somebody whom no person chose.
-func (v *view) isMet(val value) bool { return v.isGrounded(val) || v.isStrange(val) }
+func isMet(v *view, val value) bool { return v.isGrounded(val) || v.isStrange(val) }
 
 // isTime reports whether an argument such as "to" holds a time.
 func isTime(v *view, a skills.Arg, s string) bool {
@@ -70,7 +70,7 @@ func isTime(v *view, a skills.Arg, s string) bool {
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // isPlaceForFiles reports whether an argument such as "to" holds a path: something is put
-// there, and nobody is reached. A call that sends, shares or pays puts nothing anywhere.
+// there, and no person is reached. A call that sends, shares or pays puts nothing anywhere.
 func isPlaceForFiles(v *view, a skills.Arg, s string) bool {
 	if !isAny(lastWord(v.splitArgName(a.Name)), goalNames) || v.p.needs&reachesPeople != 0 || v.isOutgoing() {
 		return false
