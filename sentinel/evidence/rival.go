@@ -211,16 +211,16 @@ func (b *builder) rivalIn(m match, v *value, known []string) (string, bool) {
 	}
 	t := scanTokens(m.rec.fold)
 	for _, form := range t.likeOf(v) {
-		if len(form) <= maxRivalForm && !slices.Contains(known, form) && !b.isArgument(form) {
+		if len(form) <= maxRivalForm && !slices.Contains(known, form) && !b.isArgument(v.kind, form) {
 			return form, true
 		}
 	}
 	return "", false
 }
 
-// isArgument reports whether another argument of the call has the value: both are meant.
-func (b *builder) isArgument(form string) bool {
-	return slices.ContainsFunc(b.values, func(v value) bool { return v.form == form || v.fold == form })
+// isArgument reports whether another argument of that kind has the value: both are meant.
+func (b *builder) isArgument(kind Kind, form string) bool {
+	return slices.ContainsFunc(b.values, func(v value) bool { return v.kind == kind && (v.form == form || v.fold == form) })
 }
 
 // likeOf returns the words of the same kind and shape as a value.

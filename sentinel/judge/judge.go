@@ -248,6 +248,11 @@ func (g *Gate) findEvidence(v *view) []sentinel.Evidence {
 	} else {
 		out = g.findBeside(v, rel, related)
 	}
+	if related && !inDoubt(rel) { // what costs more by itself hides behind no relation
+		if alone := g.findBeside(v, sentinel.Evidence{}, false); sumAmounts(alone) < sumAmounts(out) {
+			out = alone
+		}
+	}
 	for i := range out {
 		out[i].Doubt = inDoubt(out[i])
 	}

@@ -105,6 +105,10 @@ func TestNothingRaises(t *testing.T) {
 		before := p.verdict(rt, g, reg)
 		lower := func(what string, q proposal) {
 			v := q.verdict(rt, g, reg)
+			// Who names the rival in an argument as well means both.
+			if isInDoubt(before, judge.SignalRival) && !isInDoubt(v, judge.SignalRival) && what == "an argument" && v.Outcome <= before.Outcome {
+				return
+			}
 			if v.Score > before.Score || v.Outcome > before.Outcome || outcomeByRules(v) > outcomeByRules(before) {
 				rt.Fatalf("%s raised %d to %d: %s -> %s", what, before.Score, v.Score, before.Reason, v.Reason)
 			}
@@ -272,4 +276,8 @@ func BenchmarkLongTrace(b *testing.B) {
 			}
 		})
 	}
+}
+
+func isInDoubt(v sentinel.Verdict, signal string) bool {
+	return slices.ContainsFunc(v.Evidence, func(e sentinel.Evidence) bool { return e.Signal == signal })
 }
