@@ -17,7 +17,8 @@ import (
 func TestFlowFrom(t *testing.T) {
 	deny := gate(t, permission.DefaultAllow, permission.Rule{Skill: "email.send", Then: permission.Deny, When: "flow.from('email.*')"})
 	past := func(skill string) sentinel.Trace {
-		return sentinel.NewTrace(sentinel.Step{Skill: skill, Args: "{}", Result: "Balance 18,402.75 on account AB12345678", Trust: skills.Trusted})
+		return sentinel.NewTrace(sentinel.Step{Skill: skill, Args: "{}", Result: "Balance 18,402.75 on account AB12345678",
+			Trust: skills.Trusted})
 	}
 	for body, want := range map[string]sentinel.Outcome{
 		"it is 18402.75 now": sentinel.Deny, "87654321BA": sentinel.Deny, "Kind regards, the balance is fine": sentinel.Allow,

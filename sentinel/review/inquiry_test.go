@@ -46,7 +46,8 @@ func TestApartWaitsForARepair(t *testing.T) {
 		w := newWorld(t)
 		w.serve("fast", saying("approve, I say"))
 		s := w.serve("strong", saying(approves))
-		g := w.gate(review.Options{Terms: perMinute("fast", 1), Measure: review.Measure{Apart: true}, Timeout: 10 * time.Second}, "fast", "strong")
+		g := w.gate(review.Options{Terms: perMinute("fast", 1), Measure: review.Measure{Apart: true}, Timeout: 10 * time.Second}, "fast",
+			"strong")
 		v := check(t, g, c)
 		require.Equal(t, "strong", v.Meta["model"])
 		require.Equal(t, "3", v.Meta["attempts"], "the question, its repair a minute later, and the next model")

@@ -104,7 +104,8 @@ func TestAnotherSituationAsksAgain(t *testing.T) {
 func TestOtherEvidenceAsksAgain(t *testing.T) {
 	book := func(trust skills.Trust, subject ...string) proposal {
 		first := sentinel.Step{Skill: "self.read", Args: "{}", Result: "nothing new", Trust: skills.Trusted}
-		second := sentinel.Step{Skill: "self.read", Args: "{}", Result: `{"name":"Eva","about":"eva@quay.test"}`, Trust: trust, StrangerFields: subject}
+		second := sentinel.Step{Skill: "self.read", Args: "{}", Result: `{"name":"Eva","about":"eva@quay.test"}`, Trust: trust,
+			StrangerFields: subject}
 		return proposal{skill: "others.irreversible", args: `{"to":"eva@quay.test"}`, trace: sentinel.NewTrace(first, second),
 			grant: sentinel.GrantOptions{Request: ptr("Write to Eva")}}
 	}

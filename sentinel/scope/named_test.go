@@ -47,8 +47,10 @@ func TestWorkflowOutsideScope(t *testing.T) {
 		`{"steps":["bank.pay(amount=500)"]}`, `{"steps":["bank.*"]}`, `{"nextStep":{"run":"bank.pay"}}`, `{"then":[{"uses":"bank.pay"}]}`,
 		`{"steps":"[{\"skill\":\"bank.pay\"}]"}`, `{"steps":"[{\"skill\":\"b\\u0061nk.pay\"}]"}`, `{"steps":"- skill: bank.pay\n  amount: 5"}`,
 		`{"steps":{"bank.pay":{}}}`, `{"steps":[{"bank.pay":{"amount":5}}]}`, `{"steps":["- bank.pay"]}`, `{"steps":["1. bank.pay"]}`,
-		`{"steps":["run bank.pay"]}`, `{"steps":["ask for bank.pay"]}`, `{"steps":["bank_pay"]}`, `{"steps":["bank__pay"]}`, `{"steps":["bank/pay"]}`,
-		`{"steps":["functions.bank.pay"]}`, `{"steps":["email.read, bank.pay"]}`, `{"steps":"email.read,bank.pay"}`, `{"steps":["email.read; bank.pay"]}`,
+		`{"steps":["run bank.pay"]}`, `{"steps":["ask for bank.pay"]}`, `{"steps":["bank_pay"]}`, `{"steps":["bank__pay"]}`,
+		`{"steps":["bank/pay"]}`,
+		`{"steps":["functions.bank.pay"]}`, `{"steps":["email.read, bank.pay"]}`, `{"steps":"email.read,bank.pay"}`,
+		`{"steps":["email.read; bank.pay"]}`,
 		`{"steps":["@bank.pay"]}`, `{"steps":["email.read > bank.pay"]}`, `{"STEPS":["bank.pay"]}`, `{"run":"bank.pay"}`, `{"method":"bank.pay"}`,
 		`{"steps":["bank\u200b.pay"]}`, `{"steps":["bank．pay"]}`, `{"skill_name_1":"bank.pay"}`, `{"skill2":"bank.pay"}`, `{"name":"bank.pay"}`,
 		`{"nodes":[{"type":"bank.pay"}]}`, `{"whatever":[{"x":"bank.pay"}]}`, `{"whatever":{"bank.pay":{}}}`,
@@ -68,7 +70,8 @@ func TestWorkflowOutsideScope(t *testing.T) {
 	}
 	skill = "batch.do"
 	for _, name := range []string{
-		"plan", "workflow", "tasks", "calls", "jobs", "operations", "commands", "pipeline", "nodes", "capabilities", "run", "method", "nextSteps", "TOOLS",
+		"plan", "workflow", "tasks", "calls", "jobs", "operations", "commands", "pipeline", "nodes", "capabilities", "run", "method", "nextSteps",
+		"TOOLS",
 	} {
 		args := `{"` + name + `":[{"x":"bank.pay"}]}`
 		require.Equal(t, scope.CodeNamedSkills, decide(args, skill, "email.read").Code, args)
