@@ -45,6 +45,7 @@ type countAnswerBytes struct {
 type saidJudge struct {
 	Score   json.Number `json:"score"`
 	Signals []string    `json:"signals"`
+	Doubts  []string    `json:"doubts"`
 }
 
 func hear(t require.TestingT, document string) countAnswerBytes {
