@@ -105,11 +105,20 @@ func (c Call) NearMisses() (near, doubts []evidence.Finding, asks bool) {
 		return nil, nil, false
 	}
 	e := c.parts().evidence
-	if !e.mayFind.get(func() bool { return evidence.MayFind(c.evidenceInput()) }) {
+	if !e.mayFind.get(c.mayFind) {
 		return nil, nil, false
 	}
 	r := c.Evidence()
 	return r.Findings(), r.Doubts(), c.showEvidence().asks
+}
+
+// mayFind reports whether the arguments and the user's words alone allow for a finding.
+func (c Call) mayFind() bool {
+	p := c.parts()
+	var few [4]evidence.Argument // most calls have no more
+	args := few[:0]
+	c.WalkArgs(func(a skills.Arg) { args = append(args, evidence.ArgumentOf(p.skill, a)) })
+	return evidence.MayFind(evidence.Input{Effect: p.skill.Effect(), Request: p.grant.OwnRequest(), Arguments: args})
 }
 
 // EvidenceDigest is the same for two calls whose evidence says the same.
@@ -141,7 +150,7 @@ func (c Call) evidenceInput() evidence.Input {
 	p := c.parts()
 	own := p.grant.OwnRequest()
 	in := evidence.Input{
-		Skill: p.name, Effect: p.skill.Effect(), Request: own, Arguments: evidence.ArgumentsOf(p.skill, p.parsed),
+		Skill: p.name, Effect: p.skill.Effect(), Request: own, Arguments: evidence.ArgumentsOf(p.skill, c.WalkArgs),
 		Mode: p.evidence.options.Mode, Keys: p.evidence.options.Keys,
 	}
 	if whole, _ := p.grant.Request(); whole != own {

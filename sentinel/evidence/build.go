@@ -256,16 +256,25 @@ func (b *builder) numberQuote(s *source, text string) Quote {
 	return b.valueQuote(s, text, -1)
 }
 
-// ArgumentsOf returns the scalars of a skill's arguments as Build takes them.
-func ArgumentsOf(s *skills.Skill, parsed map[string]any) []Argument {
+// ArgumentsOf returns the scalars of a skill's arguments as Build takes them. walk calls its
+// argument for each of them, as skills.Skill.Walk does.
+func ArgumentsOf(s *skills.Skill, walk func(func(skills.Arg))) []Argument {
 	var out []Argument
-	s.Walk(parsed, func(a skills.Arg) {
-		if !s.Annotated() {
-			a.Marks &^= skills.Target // every string has it
-		}
-		out = append(out, Argument{Pointer: a.Pointer, Name: a.Name, Value: a.Value, Marks: a.Marks, Declared: s.Declares(topName(a.Pointer))})
+	walk(func(a skills.Arg) {
+		arg := ArgumentOf(s, a)
+		arg.Declared = s.Declares(topName(a.Pointer))
+		out = append(out, arg)
 	})
 	return out
+}
+
+// ArgumentOf returns one scalar of a skill's arguments as MayFind takes it: it leaves out whether
+// the schema declares it.
+func ArgumentOf(s *skills.Skill, a skills.Arg) Argument {
+	if !s.Annotated() {
+		a.Marks &^= skills.Target // every string has it
+	}
+	return Argument{Pointer: a.Pointer, Name: a.Name, Value: a.Value, Marks: a.Marks}
 }
 
 // pointTo names an argument.
@@ -276,10 +285,16 @@ func (a Argument) pointTo() Pointed {
 	return Pointed{hideText(a.Pointer), topName(a.Pointer)}
 }
 
+// keyUnescapes undoes the escapes of a JSON pointer.
+var keyUnescapes = strings.NewReplacer("~1", "/", "~0", "~")
+
 // topName is the first part of a JSON pointer, without its escapes.
 func topName(pointer string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	if strings.IndexByte(name, '~') < 0 {
+		return name
+	}
+	return keyUnescapes.Replace(name)
 }
 
 func sortCarries(list []Carried) []Carry {

@@ -72,6 +72,14 @@ func readDay(s string) (day, bool) {
 	return d, d.year != 0 && d.month >= 1 && d.month <= 12 && d.day != 0
 }
 
+func isDay(s string) bool {
+	if s = strings.TrimSpace(s); s == "" || s[0] != '+' && (s[0] < '0' || s[0] > '9') { // most texts begin with a letter
+		return false
+	}
+	_, ok := readDay(s)
+	return ok
+}
+
 // maxDays bounds how many days of one text are kept.
 const maxDays = 512
 

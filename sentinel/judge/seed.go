@@ -35,7 +35,7 @@ func findIntentMention(c sentinel.Call) finding {
 
 // appendNameTokens adds the parts of a skill's name to a list.
 func appendNameTokens(list []string, name string) []string {
-	for p := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune("._- ", r) }) {
+	for p := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '.' || r == '_' || r == '-' || r == ' ' }) {
 		if utf8.RuneCountInString(p) >= minToken {
 			list = append(list, p)
 		}
@@ -66,6 +66,8 @@ func isPlainKey(k string) bool {
 	for i, c := range k {
 		switch {
 		case c == '_', i > 0 && c >= '0' && c <= '9':
+		case c >= 'a' && c <= 'z':
+			latin = true
 		case unicode.Is(unicode.Latin, c):
 			latin = true
 		case unicode.IsLetter(c) && !strings.ContainsRune(unseenLetters, c), i > 0 && unicode.IsMark(c):
