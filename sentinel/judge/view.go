@@ -408,7 +408,7 @@ func (v *view) kindByShape(a skills.Arg, s string) (kind, bool) {
 	outward := v.isOutgoing()
 	hosts := v.readName(a.Name).tail&hostName != 0
 	switch {
-	case hasDigit(s) && (isIBAN(dropGrouping(s)) || isWallet(s)):
+	case isIBAN(dropGrouping(s)), isWallet(s):
 		return recipient, true
 	case outward && (isPhone(s) || isHandle(s)):
 		return recipient, true
