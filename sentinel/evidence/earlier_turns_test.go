@@ -37,12 +37,15 @@ func TestEarlierTurnsAreTold(t *testing.T) {
 		gone bool
 		want []place
 	}{
-		"nothing":          {nil, false, nil},
-		"a trusted record": {[]evidence.Step{before(-1, evidence.Trusted, sharedWith)}, false, []place{{Trust: "trusted", Field: told, Text: entry}}},
-		"the newest of two": {[]evidence.Step{before(-2, evidence.Trusted, "studio@quay.example viewer"), before(-1, evidence.Trusted, sharedWith)},
+		"nothing": {nil, false, nil},
+		"a trusted record": {[]evidence.Step{before(-1, evidence.Trusted, sharedWith)}, false,
+			[]place{{Trust: "trusted", Field: told, Text: entry}}},
+		"the newest of two": {[]evidence.Step{before(-2, evidence.Trusted, "studio@quay.example viewer"),
+			before(-1, evidence.Trusted, sharedWith)},
 			false, []place{{Trust: "trusted", Field: told, Text: entry}}},
-		"a stranger's":             {[]evidence.Step{before(-1, evidence.Stranger, sharedWith)}, false, []place{{Trust: "stranger"}}},
-		"after a stranger's":       {[]evidence.Step{before(-2, evidence.Stranger, "studio@quay.example"), before(-1, evidence.Trusted, sharedWith)}, false, []place{{Trust: "tainted"}}},
+		"a stranger's": {[]evidence.Step{before(-1, evidence.Stranger, sharedWith)}, false, []place{{Trust: "stranger"}}},
+		"after a stranger's": {[]evidence.Step{before(-2, evidence.Stranger, "studio@quay.example"),
+			before(-1, evidence.Trusted, sharedWith)}, false, []place{{Trust: "tainted"}}},
 		"the agent named it":       {[]evidence.Step{asked, before(-1, evidence.Trusted, sharedWith)}, false, []place{{Trust: "tainted"}}},
 		"some is no longer known":  {[]evidence.Step{before(-1, evidence.Trusted, sharedWith)}, true, []place{{Trust: "tainted"}}},
 		"a private one":            {[]evidence.Step{private}, false, []place{{Trust: "trusted"}}},
