@@ -43,8 +43,8 @@ type RunOptions struct {
 	// Prompts names the file that gets the requests to models; none is sent then.
 	// Answers names the file that answers them.
 	Prompts, Answers string
-	// Signals counts what each signal of the judge did, and each code of other gates.
-	Signals bool
+	// Tables are those that the report has besides.
+	Tables Tables
 	// NoReview leaves the model review out. ReviewOff does so too, for a program that
 	// has no review whatever the flags say.
 	NoReview, ReviewOff bool
@@ -62,6 +62,12 @@ type RunOptions struct {
 	Quiet    bool
 	// Print is called once, with what came out.
 	Print func(RunReport) error
+}
+
+// Tables says which further tables a report has.
+type Tables struct {
+	// Signals is the SignalReport.
+	Signals bool
 }
 
 // UsageError says that options can't be used, or not together.
@@ -108,7 +114,7 @@ func (o RunOptions) checkFlags() error {
 		return usage("--fail-on-worse needs --against FILE")
 	case o.NoReview && o.isOffline():
 		return usage("--no-review asks no model, so there is nothing to print or to answer; leave it out")
-	case r.Resume && o.Signals:
+	case r.Resume && o.Tables.Signals:
 		return usage("--signals reads the verdicts of each case, and rows of --resume hold none; leave one out")
 	case r.Resume && o.isOffline():
 		return usage("--resume is for runs that ask models; a run on answers takes seconds, so run it whole")
@@ -128,7 +134,7 @@ type Run struct {
 	results  *resultsFile
 	compare  *Comparer // nil without RunOptions.Against
 	tally    Tally
-	signals  *SignalTally // nil without RunOptions.Signals
+	signals  *SignalTally // nil without Tables.Signals
 	unread   cases.Faults
 	progress *progress
 	log      *slog.Logger
@@ -181,7 +187,7 @@ func (r *Run) Do(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.results.close()) }()
 	r.openFor = cfg.Sentinel.Breaker.OpenFor
-	if r.o.Signals {
+	if r.o.Tables.Signals {
 		r.signals = NewSignalTally(int(cfg.Judge.Threshold), int(cfg.Judge.AskBelow))
 	}
 	r.tally.Prices, r.tally.Answered = pricesOfModels(cfg), r.offline != nil
@@ -342,7 +348,7 @@ func (r *Run) takeResult(file string, n int, res Result) error {
 type RunReport struct {
 	Report
 	Against *Comparison `json:"against,omitempty"`
-	// Signals is there where RunOptions.Signals asks for it.
+	// Signals is there where Tables.Signals asks for it.
 	Signals *SignalReport `json:"signals,omitempty"`
 	// Interrupted says that the counts are of a part of the cases.
 	Interrupted bool `json:"interrupted,omitempty"`

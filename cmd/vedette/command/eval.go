@@ -70,7 +70,7 @@ func (c *evalCommand) addFlags(cmd *cobra.Command) {
 	fl.StringVar(&c.Results.File, "results", "", "write each case's decision to `FILE`")
 	fl.IntVar(&c.Jobs, "jobs", runtime.GOMAXPROCS(0), "cases decided at a time")
 	fl.BoolVar(&c.NoReview, "no-review", false, "leave the model review out")
-	fl.BoolVar(&c.Signals, "signals", false, "count for each signal the calls that it fired on, and those that are allowed without it")
+	fl.BoolVar(&c.Tables.Signals, "signals", false, "count for each signal the calls that it fired on, and those that are allowed without it")
 	fl.BoolVar(&c.json, "json", false, "print the counts as JSON")
 	fl.BoolVar(&c.Quiet, "quiet", false, "show no progress; none is shown where standard error is no terminal")
 	fl.BoolVar(&c.Results.Resume, "resume", false, "decide what the file of --results lacks and add to it")
