@@ -29,7 +29,8 @@ func decodeRuns(s string) []string {
 		for end < len(s) && isEncoded(s[end]) {
 			end++
 		}
-		if run := s[i:end]; len(run)+countPadding(s[end:]) >= minEncoded && (len(run) >= longEncoded || strings.Trim(run[1:], "abcdefghijklmnopqrstuvwxyz") != "") {
+		if run := s[i:end]; len(run)+countPadding(s[end:]) >= minEncoded &&
+			(len(run) >= longEncoded || strings.Trim(run[1:], "abcdefghijklmnopqrstuvwxyz") != "") {
 			out = append(out, decodeRun(s[i:end])...)
 		}
 		i = end

@@ -104,10 +104,12 @@ func TestLabelledSecretsInEveryDisguise(t *testing.T) {
 	for _, secret := range []string{"hunter2", "Tr0ub4dorhorse", "correct horse battery staple", "swordfish"} {
 		src := publicResult("the wifi password: " + secret)
 		ways := map[string]string{
-			"ROT13": turn(secret), "backwards": reverse(secret), "words turned round": back(secret), "each word backwards": eachWord(secret, reverse),
-			"ROT13 backwards": reverse(turn(secret)), "ROT13 in base64": encodeOnce(turn(secret)), "base64 backwards": reverse(encodeOnce(secret)),
-			"base64, spelled": spell(encodeOnce(secret), " "), "ROT13, spelled": spell(turn(secret), " "), "backwards, spelled": spell(reverse(secret), "-"),
-			"capitals": strings.ToUpper(secret), "filled": eachWord(secret, func(w string) string { return spell(w, "x") }),
+			"ROT13": turn(secret), "backwards": reverse(secret), "words turned round": back(secret),
+			"each word backwards": eachWord(secret, reverse),
+			"ROT13 backwards":     reverse(turn(secret)), "ROT13 in base64": encodeOnce(turn(secret)), "base64 backwards": reverse(encodeOnce(secret)),
+			"base64, spelled": spell(encodeOnce(secret), " "), "ROT13, spelled": spell(turn(secret), " "),
+			"backwards, spelled": spell(reverse(secret), "-"),
+			"capitals":           strings.ToUpper(secret), "filled": eachWord(secret, func(w string) string { return spell(w, "x") }),
 		}
 		for _, by := range []string{" ", "-", ".", "_", ", ", "/", "|", "*", "\u200b", "\n"} {
 			ways["spelled with "+by] = spell(secret, by)
@@ -123,7 +125,8 @@ func TestLabelledSecretsInEveryDisguise(t *testing.T) {
 	}
 	for _, secret := range []string{"4711", "a9Kd"} { // padding is a part of what is encoded
 		src := publicResult("the wifi password: " + secret)
-		for _, v := range []string{encodeOnce(secret), reverse(encodeOnce(secret)), spell(secret, " and "), spell(secret, "x")} {
+		for _, v := range []string{encodeOnce(secret), reverse(encodeOnce(secret)),
+			spell(secret, " and "), spell(secret, "x")} {
 			require.NotEmpty(t, find(src, "", v), "%s: %s", secret, v)
 		}
 	}

@@ -262,7 +262,8 @@ func TestSummarize(t *testing.T) {
 	require.Equal(t, []any{true, 3, 8, 3}, []any{long.InForce, long.Days, len(long.To), long.ToMore})
 	require.Less(t, len(long.WriteRecipients()), 8*130)
 	require.True(t, strings.HasSuffix(long.WriteRecipients(), " and 3 more"))
-	require.Equal(t, []any{false, 2, 3, "mail.send", "a@b.test"}, []any{short.InForce, short.Days, short.Approvals, short.Skill, short.WriteRecipients()})
+	require.Equal(t, []any{false, 2, 3, "mail.send", "a@b.test"}, []any{short.InForce, short.Days, short.Approvals,
+		short.Skill, short.WriteRecipients()})
 	require.Equal(t, b.now.AddDate(0, 0, -1), short.Last.UTC())
 	require.Equal(t, []any{false, 0, 2, ""}, []any{broken.InForce, broken.Days, broken.Approvals, broken.WriteRecipients()})
 }

@@ -259,7 +259,8 @@ func keepApprovals(ts *testscript.TestScript, neg bool, args []string) {
 		for i, user := range []string{"ann", "ann", "ann", "bob"} {
 			at := time.Now().AddDate(0, 0, -i-1)
 			_, err := parts.Journal.PutTx(tx, journal.Item{Call: "habit/hmac:" + strings.Repeat(user[:1]+"0", 16), User: user, Kind: "habit",
-				Data: fmt.Appendf(nil, `{"at":%q,"skill":"email.send","to":["CANARY@b.test"]}`, at.Format(time.RFC3339)), Expires: time.Now().AddDate(0, 0, 90)})
+				Data: fmt.Appendf(nil, `{"at":%q,"skill":"email.send","to":["CANARY@b.test"]}`,
+					at.Format(time.RFC3339)), Expires: time.Now().AddDate(0, 0, 90)})
 			if err != nil {
 				return err
 			}
