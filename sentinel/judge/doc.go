@@ -101,9 +101,11 @@
 //	data_in_url        -31  a stranger's page is asked for with something of other results in its address
 //	unreadable_request -31  see Languages
 //	wordless_request   -31  the same
-//	over_limit         -35  more than the most that the request states: "at most 500", "under 20 euros"
+//	over_limit         -35  more than the most that the request states: "at most 500", "under 20 euros";
+//	                        of several limits that of what is paid: "under 500, and the deposit under 100"
 //	unasked            -15  a switch is turned on, or a right is given, for which the request has no word
-//	unasked_right      -31  the same in an argument that its schema marks with x-right
+//	unasked_right      -31  the same in an argument that its schema marks with x-right, or where the request forbids it:
+//	                        "don't let him reshare"
 //
 // What a value almost is, as package sentinel/evidence finds it. The value was seen nowhere, or in
 // what a stranger wrote. A near miss costs 35 together with what else is said of the same
