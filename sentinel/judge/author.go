@@ -13,9 +13,9 @@ import (
 // that of an author and nowhere else, no text told the agent to write there.
 
 // isAuthor reports whether strangers' texts have a recipient as the author of what the agent
-// read, and nowhere else. No payment goes to an author.
+// read, and nowhere else. No payment goes to an author, and no rule that goes on working by itself.
 func isAuthor(v *view, val value) bool {
-	if v.s.Effect() == skills.CostsMoney || v.p.needs&pays != 0 || v.isPasted(val) {
+	if v.s.Effect() == skills.CostsMoney || v.p.needs&pays != 0 || isAny(splitName(v.c.Name()), standingNames) || v.isPasted(val) {
 		return false
 	}
 	wrote := false
