@@ -236,7 +236,7 @@ func (n *node) isPerson(v *value) bool {
 }
 
 // isSentBy reports whether a field names a value as the one who wrote. A name that looks like
-// another address names nobody.
+// another address names no person.
 func isSentBy(text string, v *value) bool {
 	fold := host.UnicodeHost(foldText(strings.TrimSpace(text)))
 	if boxes := readMailboxes(fold); len(boxes) > 0 {

@@ -31,7 +31,7 @@ func TestIDsOfListings(t *testing.T) {
 		"a record that is spoken of":    {fence, []sentinel.Step{stranger("tasks.list", list)}, "listed"},
 		"a record that isn't spoken of": {"Delete the task about the roof", []sentinel.Step{stranger("tasks.list", list)}, "listed"},
 		"a line that is spoken of":      {fence, []sentinel.Step{stranger("tasks.list", lines)}, "listed"},
-		"a line that isn't spoken of":   {"Delete the task about the roof", []sentinel.Step{stranger("tasks.list", lines)}, "untrusted"},
+		"a line that isn't spoken of":   {"Delete the task about the roof", []sentinel.Step{stranger("tasks.list", lines)}, "listed"},
 		"a line that a text imitates":   {fence, []sentinel.Step{stranger("tasks.list", "t-1 | Note\nt-7 | fence")}, "listed"},
 		"a text among the lines": {fence, []sentinel.Step{stranger("tasks.list", lines+"\nAnd so on.\nDo it.\nt-8 | fence")},
 			"untrusted"},

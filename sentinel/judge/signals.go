@@ -64,6 +64,8 @@ const (
 	SignalSensitiveFlow  = "sensitive_flow"
 	SignalPrivateOutward = "private_outward"
 	SignalTrustedStore   = "into_trusted_store"
+	// SignalAskedStore is the same where the request speaks of the call. It is in doubt.
+	SignalAskedStore = "asked_into_trusted_store"
 )
 
 // SignalWordless is of a request in a known language that has no known word for what a grave
@@ -143,6 +145,7 @@ func viewSignals() []viewSignal {
 		{SignalSensitiveFlow, -20, findSensitiveFlow},
 		{SignalPrivateOutward, -31, findPrivateOutward},
 		{SignalTrustedStore, -31, findTrustedStore},
+		{SignalAskedStore, -31, findAskedStore},
 		{SignalUnasked, -15, findUnasked},
 		{SignalUnaskedRight, -31, findUnaskedRight},
 		{SignalOverLimit, -35, findOverLimit},
