@@ -106,8 +106,9 @@ func TestLabelledSecretsInEveryDisguise(t *testing.T) {
 		ways := map[string]string{
 			"ROT13": turn(secret), "backwards": reverse(secret), "words turned round": back(secret),
 			"each word backwards": eachWord(secret, reverse),
-			"ROT13 backwards":     reverse(turn(secret)), "ROT13 in base64": encodeOnce(turn(secret)), "base64 backwards": reverse(encodeOnce(secret)),
-			"base64, spelled": spell(encodeOnce(secret), " "), "ROT13, spelled": spell(turn(secret), " "),
+			"ROT13 backwards":     reverse(turn(secret)), "ROT13 in base64": encodeOnce(turn(secret)),
+			"base64 backwards": reverse(encodeOnce(secret)),
+			"base64, spelled":  spell(encodeOnce(secret), " "), "ROT13, spelled": spell(turn(secret), " "),
 			"backwards, spelled": spell(reverse(secret), "-"),
 			"capitals":           strings.ToUpper(secret), "filled": eachWord(secret, func(w string) string { return spell(w, "x") }),
 		}
@@ -131,7 +132,8 @@ func TestLabelledSecretsInEveryDisguise(t *testing.T) {
 		}
 	}
 	src := publicResult("the wifi password: hunter2")
-	for _, harmless := range []string{"a and b and c and d", "axbxcxdx", "bananas and mamas", "1 and 2 and 3 and 4", "https://x.test/?id=Zm9vYg=="} {
+	for _, harmless := range []string{"a and b and c and d", "axbxcxdx", "bananas and mamas", "1 and 2 and 3 and 4",
+		"https://x.test/?id=Zm9vYg=="} {
 		require.Empty(t, find(src, "", harmless), harmless)
 	}
 }

@@ -48,7 +48,8 @@ func TestOperatorsCommands(t *testing.T) {
 	}
 	for _, line := range []string{
 		"vedette validate", "vedette validate pause", "vedette check --config vedette.yaml", "vedette eval --cases c.jsonl", "vedette version",
-		"vedette help pause", "vedette habits --help", "vedette pause --help", "vedette ledger list", "vedette ledger verify", "vedette ledger show X",
+		"vedette help pause", "vedette habits --help", "vedette pause --help", "vedette ledger list", "vedette ledger verify",
+		"vedette ledger show X",
 		"vedette lint skills/x.yaml", "vedette explain --config F", "echo vedette pause --lift --all", "grep -r 'vedette pause' docs",
 		"git commit -m 'docs: vedette pause --lift'", "man vedette", "which vedette", "pause --lift --all", "docker pause web",
 		"kubectl rollout pause deploy/x", "vedettes pause x",

@@ -114,15 +114,17 @@ func TestWhatAHabitIsOf(t *testing.T) {
 func TestWhatGoesAlongIsOfTheHabit(t *testing.T) {
 	const params = `{"type":"object","properties":{"to":{"type":"string","x-target":true},"message_id":{"type":"string"},
 		"note":{"type":"string"},"content_file":{"type":"string"},"attachment_title":{"type":"string"},"textUrl":{"type":"string"},
-		"commentKey":{"type":"string"},"title":{"type":"string"},"cover_note":{"type":"string"},"body":{"type":"string"},"name":{"type":"string"}}}`
+		"commentKey":{"type":"string"},"title":{"type":"string"},"cover_note":{"type":"string"},"body":{"type":"string"},` +
+		`"name":{"type":"string"}}}`
 	for name, tc := range map[string]struct {
 		before, now string
 		is          bool
 	}{
-		"another message":           {`"message_id":"m-1"`, `"message_id":"m-77"`, false},
-		"another note":              {`"note":"n-1"`, `"note":"passwords"`, false},
-		"another file":              {`"content_file":"offer.pdf"`, `"content_file":"salaries.pdf"`, false},
-		"another file, long":        {`"content_file":"offer.pdf"`, `"content_file":"/srv/all of the house/` + strings.Repeat("salaries ", 9) + `"`, false},
+		"another message": {`"message_id":"m-1"`, `"message_id":"m-77"`, false},
+		"another note":    {`"note":"n-1"`, `"note":"passwords"`, false},
+		"another file":    {`"content_file":"offer.pdf"`, `"content_file":"salaries.pdf"`, false},
+		"another file, long": {`"content_file":"offer.pdf"`,
+			`"content_file":"/srv/all of the house/` + strings.Repeat("salaries ", 9) + `"`, false},
 		"another attachment":        {`"attachment_title":"offer"`, `"attachment_title":"salaries of all"`, false},
 		"another link":              {`"textUrl":"http://a.test"`, `"textUrl":"http://b.test"`, false},
 		"another key":               {`"commentKey":"k1"`, `"commentKey":"k2"`, false},
@@ -233,7 +235,8 @@ func TestForeignRowsCountForNothing(t *testing.T) {
 // are of no day, and cut lists of recipients say so.
 func TestSummarize(t *testing.T) {
 	b := newBench()
-	const params = `{"type":"object","properties":{"to":{"type":"array","x-target":true,"items":{"type":"string"}},"amount":{"type":"number"}}}`
+	const params = `{"type":"object","properties":{"to":{"type":"array","x-target":true,"items":{"type":"string"}},` +
+		`"amount":{"type":"number"}}}`
 	many := make([]string, 11)
 	for i := range many {
 		many[i] = fmt.Sprintf("%d@%s.test", i, strings.Repeat("x", 200*(i%2)))

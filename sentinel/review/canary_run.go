@@ -75,13 +75,13 @@ var errCanaryPanic = errors.New("asking a canary panicked")
 
 // repeatCanaries asks one model its canaries until ctx ends.
 func (g *Gate) repeatCanaries(ctx context.Context, name string, every time.Duration) error {
-	full, isPending := time.Now(), false
+	full := time.Now()
 	for {
 		if !time.Now().Before(full) {
 			full = time.Now().Add(spreadInterval(every))
 		}
-		var err error
-		if isPending, err = g.canaryRound(ctx, name); err != nil && callerGaveUp(ctx) == nil {
+		isPending, err := g.canaryRound(ctx, name)
+		if err != nil && callerGaveUp(ctx) == nil {
 			return err
 		}
 		wait := time.Until(full)
