@@ -20,9 +20,9 @@ func (b *builder) addReviewersPart() {
 			n.Also = append(n.Also, p)
 		}
 		if seen && trust == Stranger {
-			b.tellStanding(n, v, b.hits[i])
+			tellStanding(b, n, v, b.hits[i])
 		}
-		n.Alias = b.findAlias(v, b.hits[i])
+		n.Alias = findAlias(b, v, b.hits[i])
 	}
 	b.report.Nowhere = nil
 	for _, n := range b.report.Named {

@@ -17,7 +17,7 @@ import (
 
 // tellStanding says what a value is that strangers alone have, and adds the place where it is
 // the other of head and text.
-func (b *builder) tellStanding(n *Named, v *value, hits []hit) {
+func tellStanding(b *builder, n *Named, v *value, hits []hit) {
 	if v.kind != Reference && v.kind != Recipient {
 		return
 	}
@@ -26,7 +26,7 @@ func (b *builder) tellStanding(n *Named, v *value, hits []hit) {
 		if h.trust != Stranger || h.source.place.Step == 0 {
 			continue
 		}
-		as := b.standsAs(h.source, v)
+		as := standsAs(b, h.source, v)
 		if !told {
 			i := slices.IndexFunc(n.Seen, func(p Place) bool { return p.Trust == Stranger && p.Step != 0 })
 			if i < 0 {
@@ -45,7 +45,7 @@ func (b *builder) tellStanding(n *Named, v *value, hits []hit) {
 }
 
 // standsAs says what a value is in a stranger's result that holds it.
-func (b *builder) standsAs(s *source, v *value) As {
+func standsAs(b *builder, s *source, v *value) As {
 	name := splitName(s.place.Name)
 	if !s.look || s.place.Trust != Stranger || hasAny(name, openWords) || !b.spend(len(s.raw)) {
 		return AsText
