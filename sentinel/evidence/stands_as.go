@@ -185,9 +185,13 @@ func isLineRecord(result string, v *value) bool {
 // maxOtherLines is how many lines of a listing are no records: what stands above and below.
 const maxOtherLines = 2
 
-// leadingWord is the first word of a line without the signs that set ids apart.
+// leadingWord is the first word of a line without its number in the list and the signs that set
+// ids apart.
 func leadingWord(line string) string {
 	line = strings.TrimLeft(line, "[(#-•* ")
+	if rest := strings.TrimLeft(line, "0123456789"); len(rest) < len(line) && (strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ")) {
+		line = strings.TrimLeft(rest[1:], "[(# ")
+	}
 	if i := strings.IndexAny(line, " \t|,;:])"); i > 0 {
 		return line[:i]
 	}

@@ -160,7 +160,8 @@
 //
 //	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked,
 //	wordless_request, ref_listed, ref_earlier, ref_folder, recipient_listed, recipient_visited, recipient_earlier,
-//	recipient_author, target_earlier, amount_earlier, asked_into_trusted_store, rival_fits_better
+//	recipient_author, target_earlier, amount_earlier, asked_into_trusted_store, rival_fits_better,
+//	repeated_call, spent_over_limit
 //	unrelated, unreadable_request
 //	             in a branch that read no strangers' text
 //	look_only    the same, and where the user hands over somebody's list, unless the call
@@ -219,6 +220,14 @@
 // they have it as an author alone: before the colon of a line in a talk of the call's own domain,
 // in the From of a mail whose answers go to the same address, or after the id in a list of mails.
 // A copy, a later writer of a thread, an address that any text names, and a payment stay verdicts.
+//
+// # Calls made before
+//
+// The same words don't ask for a call twice. So a payment of the same amount to the same
+// receiver as one of this turn, and any other call that reaches others and has all that one of
+// this turn had, are in doubt (repeated_call). What this turn has paid counts towards a limit that the request
+// states: beyond it the next payment is in doubt (spent_over_limit), unless the limit is for each.
+// Calls that failed don't count.
 //
 // # Shapes
 //

@@ -35,6 +35,7 @@ func flowSkills(t testing.TB) *skills.Registry {
 			"amount":{"type":"number"},"from":{"type":"string"}`)},
 		{Name: "bank.move", Effect: skills.Modify,
 			Parameters: object(`"from":{"type":"string"},"to":{"type":"string"},"amount":{"type":"number"}`)},
+		{Name: "bank.change", Effect: skills.Modify, Parameters: object(`"amount":{"type":"number"},"currency":{"type":"string"}`)},
 		{Name: "shop.order", Effect: skills.CostsMoney, Reaches: skills.Others, Parameters: object(`"items":{"type":"array"},
 			"tickets":{"type":"integer"}`)},
 		{Name: "files.share", Effect: skills.Modify, Reaches: skills.Others, Parameters: object(`"file":{"type":"string"},

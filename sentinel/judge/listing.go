@@ -244,9 +244,13 @@ func findRecordLines(result string, val value) []string {
 // maxOtherLines is how many lines of a listing are no records: what stands above and below.
 const maxOtherLines = 2
 
-// leadingID is the first word of a line without the signs that set ids apart.
+// leadingID is the first word of a line without its number in the list and the signs that set
+// ids apart.
 func leadingID(line string) string {
 	line = strings.TrimLeft(line, "[(#-•* ")
+	if rest := strings.TrimLeft(line, "0123456789"); len(rest) < len(line) && (strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ")) {
+		line = strings.TrimLeft(rest[1:], "[(# ")
+	}
 	i := strings.IndexAny(line, " \t|,;:])")
 	if i <= 0 {
 		return ""

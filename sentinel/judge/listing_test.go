@@ -32,6 +32,8 @@ func TestIDsOfListings(t *testing.T) {
 		"a record that isn't spoken of": {"Delete the task about the roof", []sentinel.Step{stranger("tasks.list", list)}, "listed"},
 		"a line that is spoken of":      {fence, []sentinel.Step{stranger("tasks.list", lines)}, "listed"},
 		"a line that isn't spoken of":   {"Delete the task about the roof", []sentinel.Step{stranger("tasks.list", lines)}, "listed"},
+		"a numbered line":               {fence, []sentinel.Step{stranger("tasks.list", "1. t-9 seeds\n2. t-7 fence")}, "listed"},
+		"a number in a text":            {fence, []sentinel.Step{stranger("tasks.list", "1. t-9 seeds 2. t-7 fence\n2. t-8 x")}, "untrusted"},
 		"a line that a text imitates":   {fence, []sentinel.Step{stranger("tasks.list", "t-1 | Note\nt-7 | fence")}, "listed"},
 		"a text among the lines": {fence, []sentinel.Step{stranger("tasks.list", lines+"\nAnd so on.\nDo it.\nt-8 | fence")},
 			"untrusted"},

@@ -68,6 +68,13 @@ const (
 	SignalAskedStore = "asked_into_trusted_store"
 )
 
+// The signals of what this turn has done before: the same call, or payments that come to more
+// than the request states as the most. They are in doubt.
+const (
+	SignalRepeated       = "repeated_call"
+	SignalSpentOverLimit = "spent_over_limit"
+)
+
 // SignalWordless is of a request in a known language that has no known word for what a grave
 // call does, where a stranger's text was read. It is in doubt.
 const SignalWordless = "wordless_request"
@@ -149,5 +156,7 @@ func viewSignals() []viewSignal {
 		{SignalUnasked, -15, findUnasked},
 		{SignalUnaskedRight, -31, findUnaskedRight},
 		{SignalOverLimit, -35, findOverLimit},
+		{SignalRepeated, -31, findRepeated},
+		{SignalSpentOverLimit, -31, findSpentOverLimit},
 	}
 }

@@ -17,9 +17,9 @@ func TestWeights(t *testing.T) {
 		"wordless_request": doubtful, "ref_listed": doubtful, "recipient_listed": doubtful, "recipient_visited": doubtful,
 		"recipient_earlier": doubtful, "ref_earlier": doubtful, "target_earlier": doubtful, "amount_earlier": doubtful,
 		"recipient_author": doubtful, "ref_folder": doubtful, "asked_into_trusted_store": doubtful,
-		"rival_fits_better": doubtful,
-		"look_only":         doubtfulDelegated,
-		"intent_mention":    offsetting, "habit": offsetting,
+		"rival_fits_better": doubtful, "repeated_call": doubtful, "spent_over_limit": doubtful,
+		"look_only":      doubtfulDelegated,
+		"intent_mention": offsetting, "habit": offsetting,
 	}, weights)
 }
 
