@@ -91,9 +91,9 @@ func (d *Decision) countDoubts() {
 		}
 	}
 	spent := review.State == Judged && review.SpentDoubts != "" && review.SpentDoubts == DoubtsKey(all)
-	for i, v := range d.Verdicts {
-		if v.Doubt != nil && v.Doubt.State == DoubtOpen {
-			d.Verdicts[i] = v.closeDoubt(spent)
+	for i := range d.Verdicts {
+		if v := &d.Verdicts[i]; v.Doubt != nil && v.Doubt.State == DoubtOpen {
+			*v = v.closeDoubt(spent)
 		}
 	}
 }
