@@ -92,7 +92,8 @@ func (d *Decision) countDoubts() {
 	}
 	spent := review.State == Judged && review.SpentDoubts != "" && review.SpentDoubts == DoubtsKey(all)
 	for i := range d.Verdicts {
-		if v := &d.Verdicts[i]; v.Doubt != nil && v.Doubt.State == DoubtOpen {
+		v := &d.Verdicts[i]
+		if v.Doubt != nil && v.Doubt.State == DoubtOpen {
 			*v = v.closeDoubt(spent)
 		}
 	}
