@@ -21,13 +21,7 @@ var (
 )
 
 // forbidden returns the words that the user's own words negate.
-func (v *view) forbidden() forbiddenWords {
-	if v.negated == nil {
-		f := readForbidden(v.own.fold)
-		v.negated = &f
-	}
-	return *v.negated
-}
+func (v *view) forbidden() forbiddenWords { return v.own.negated }
 
 // readForbidden reads the words of a folded text that it negates.
 func readForbidden(fold string) forbiddenWords {

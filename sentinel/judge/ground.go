@@ -319,7 +319,11 @@ func (t *text) namesFile(s string) bool {
 	if i := strings.LastIndexByte(s, '.'); i > 2 && len(s)-i <= 6 {
 		s = s[:i]
 	}
-	return len(s) >= 4 && (holdsWhole(t.fold, s) || holdsWhole(t.fold, fileSigns.Replace(s)))
+	if len(s) < 4 {
+		return false
+	}
+	plain := fileSigns.Replace(s)
+	return holdsWhole(t.fold, s) || plain != s && holdsWhole(t.fold, plain)
 }
 
 const minAccount = 8

@@ -14,7 +14,8 @@ import (
 // user pasted anything.
 func (v *view) ownMission(mission string) string {
 	g := v.c.Grant()
-	if request, _ := g.Request(); strings.TrimSpace(request) == strings.TrimSpace(g.OwnRequest()) {
+	request, _ := g.Request()
+	if own := g.OwnRequest(); request == own || strings.TrimSpace(request) == strings.TrimSpace(own) {
 		return mission
 	}
 	return sentinel.OwnWords(mission)
