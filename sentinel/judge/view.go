@@ -198,7 +198,7 @@ func (v *view) classifyArg(a skills.Arg, s string) kind {
 		return recipient
 	case a.Marks.Has(skills.Target) && v.s.Annotated() && (named.tail&idName == 0 || named.all&accountName != 0):
 		return account
-	case named.tail&idName != 0, a.Marks.Has(skills.Target) && !prose:
+	case named.tail&idName != 0, (a.Marks.Has(skills.Target) || named.tail&enclosedName != 0 && v.isOutgoing()) && !prose:
 		return reference
 	}
 	return noTarget
