@@ -143,8 +143,8 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 		case o == listed:
 			rank = min(n, 1)
 		case n > 0 && i < maxValues:
-			if s := v.explainOrigin(val, o); s != "" {
-				f, signal, n = f+explained, s, v.costOfExplained(s, n)
+			if s := explainOrigin(v, val, o); s != "" {
+				f, signal, n = f+explained, s, costOfExplained(v, s, n)
 				rank = n
 			}
 		}

@@ -22,7 +22,7 @@ func isGuests(v *view, val value) bool {
 		s := v.c.Trace().Step(i)
 		if fold := v.c.Trace().Said(i).Fold(); s.Trust != skills.Trusted || !isLook(s) || !holdsValue(fold, val) {
 			continue
-		} else if !guestHints.find(fold, func(int, int) bool { return true }) || !v.isRecordOfGuest(s, val) {
+		} else if !guestHints.find(fold, func(int, int) bool { return true }) || !isRecordOfGuest(v, s, val) {
 			return false
 		}
 		guest = true
@@ -35,12 +35,12 @@ var guestHints = newPhraseFinder(slices.Sorted(maps.Keys(guestWords)))
 
 // isRecordOfGuest reports whether the records of a step that hold a value are guests' and say
 // nothing of the user's words.
-func (v *view) isRecordOfGuest(s sentinel.Step, val value) bool {
+func isRecordOfGuest(v *view, s sentinel.Step, val value) bool {
 	found, vouched := false, false
 	eachObject(s.Result, func(o object) {
 		if slices.ContainsFunc(o.fields, func(f field) bool { return holdsValue(foldText(f.text), val) }) {
 			found = true
-			vouched = vouched || !o.isGuest() || v.speaksOf(o, s.StrangerFields, val)
+			vouched = vouched || !o.isGuest() || speaksOf(v, o, s.StrangerFields, val)
 		}
 	})
 	return found && !vouched
@@ -48,7 +48,7 @@ func (v *view) isRecordOfGuest(s sentinel.Step, val value) bool {
 
 // speaksOf reports whether the user's own words share one with a record, besides the value and
 // the fields that its subject writes.
-func (v *view) speaksOf(o object, strangers []string, val value) bool {
+func speaksOf(v *view, o object, strangers []string, val value) bool {
 	return slices.ContainsFunc(o.fields, func(f field) bool {
 		said := foldText(f.text)
 		if slices.Contains(strangers, f.key) || holdsValue(said, val) {

@@ -39,7 +39,7 @@ func findRelation(v *view) (sentinel.Evidence, bool) {
 		return sentinel.Evidence{Signal: SignalLookOnly, Amount: amountLookOnly}, true
 	case !action:
 		return sentinel.Evidence{Signal: SignalOtherAction, Amount: amountOtherAction}, true
-	case !topic && v.isOnKnownThings():
+	case !topic && isOnKnownThings(v):
 		return sentinel.Evidence{Signal: SignalOtherTopic, Amount: -softDoubt}, true
 	case !topic:
 		return sentinel.Evidence{Signal: SignalOtherTopic, Amount: amountOtherTopic}, true
@@ -61,7 +61,7 @@ func findUnreadable(v *view) finding {
 // it that says what is to be done.
 func findWordless(v *view) finding {
 	f := finding{found: v.c.Tainted() && v.request != nil && v.request.readable && lacksWords(v) && isGrave(v)}
-	if f.found && !v.isOnKnownThings() {
+	if f.found && !isOnKnownThings(v) {
 		f.extra = wordlessStrange
 	}
 	return f
