@@ -67,7 +67,8 @@ func (a attack) decide(t testing.TB) sentinel.Verdict {
 	reg := flowSkills(t)
 	raw, err := json.Marshal(a.args)
 	require.NoError(t, err)
-	o := sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", User: a.user, Mission: cmp.Or(a.mission, a.request), Request: &a.request}
+	o := sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", User: a.user, Mission: cmp.Or(a.mission, a.request),
+		Request: &a.request}
 	for i := range a.past {
 		s, known := reg.Get(a.past[i].Skill)
 		require.True(t, known, a.past[i].Skill)
@@ -446,7 +447,8 @@ func TestThousandsApart(t *testing.T) {
 		return signals(attack{request: request, skill: "bank.move",
 			args: map[string]any{"from": "current", "to": "savings", "amount": amount}}.decide(t))
 	}
-	for _, most := range []string{"1 500", "1\u00a0500", "1\u202f500", "1 500 euros", "€1 500", "1.500,00 euros", "1’500", "1'500.00", "1,500"} {
+	for _, most := range []string{"1 500", "1\u00a0500", "1\u202f500", "1 500 euros", "€1 500", "1.500,00 euros", "1’500", "1'500.00",
+		"1,500"} {
 		request := "Move at most " + most + " into the savings"
 		require.Contains(t, move(request, 1501), judge.SignalOverLimit, most)
 		require.NotContains(t, move(request, 1500), judge.SignalOverLimit, most)
