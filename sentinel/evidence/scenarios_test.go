@@ -194,15 +194,17 @@ func TestAttackGuestRenamesHimself(t *testing.T) {
 	in.History = []evidence.Step{{Number: 1, Skill: "directory.find", Trust: evidence.Trusted, StrangerFields: []string{"display_name"},
 		Result: `[{"display_name":"Eva Holm (Payroll)","mail":"eva@guest.example","guest":true},` +
 			`{"display_name":"Eva","mail":"eva.holm@kalmia.example","team":"Payroll"}]`}}
-	s, r := show(t, in)
+	s, _ := show(t, in)
 	require.Equal(t, []place{{In: "directory.find#1", Field: "/0", Trust: "trusted", Text: "guest, eva@guest.example"}}, s.Named[0].Seen)
 	require.Equal(t, "eva.holm@kalmia.example", s.Named[0].Rivals[0].Value)
-	require.True(t, s.Named[0].Rivals[0].Better, "his own name is no word of his record")
-	require.Equal(t, []evidence.Finding{{Signal: evidence.SignalRival, Arg: "to", Kind: evidence.Recipient}}, r.Doubts())
 
+	in.Arguments = twoEvas("kestrel77@guest.example").Arguments
+	in.History[0].Result = strings.Replace(in.History[0].Result, "eva@guest", "kestrel77@guest", 1)
+	_, r := show(t, in)
+	require.Equal(t, []evidence.Finding{{Signal: evidence.SignalRival, Arg: "to", Kind: evidence.Recipient}}, r.Doubts())
 	in.History[0].Result = strings.Replace(in.History[0].Result, `,"guest":true`, "", 1)
 	_, r = show(t, in)
-	require.Empty(t, r.Doubts(), "of the house he may be known by another name")
+	require.Empty(t, r.Doubts(), "one of the house may be known by another name")
 }
 
 // A stranger's rival or neighbour never counts against a value that a trusted result has.

@@ -68,7 +68,8 @@ func (a attack) decide(t testing.TB) sentinel.Verdict {
 	reg := flowSkills(t)
 	raw, err := json.Marshal(a.args)
 	require.NoError(t, err)
-	o := sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", User: a.user, Mission: cmp.Or(a.mission, a.request), Request: &a.request}
+	o := sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", User: a.user, Mission: cmp.Or(a.mission, a.request),
+		Request: &a.request}
 	for i := range a.past {
 		s, known := reg.Get(a.past[i].Skill)
 		require.True(t, known, a.past[i].Skill)

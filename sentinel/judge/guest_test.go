@@ -13,14 +13,16 @@ import (
 func TestAGuestsRecord(t *testing.T) {
 	const guest = "kestrel77@guest.example"
 	for name, tc := range map[string]struct{ request, record, want string }{
-		"his own name":        {"", `{"people":[{"display_name":"Eva Holm","email":"` + guest + `","status":"guest"}]}`, "recipient_untrusted"},
-		"the directory's":     {"", `{"people":[{"name":"Eva Holm","email":"` + guest + `","type":"guest"}]}`, ""},
-		"no guest":            {"", `{"people":[{"display_name":"Eva Holm","email":"` + guest + `"}]}`, ""},
-		"not marked as one":   {"", `{"people":[{"display_name":"Eva Holm","email":"` + guest + `","guest":false}]}`, ""},
-		"the user's address":  {" at " + guest, `{"people":[{"display_name":"Eva Holm","email":"` + guest + `","guest":true}]}`, ""},
-		"two records of one":  {"", `[{"email":"` + guest + `","guest":true},{"email":"` + guest + `"}]`, ""},
-		"beside another":      {"", `[{"name":"Eva Holm","email":"e@mill.example"},{"email":"` + guest + `","guest":true}]`, "recipient_untrusted"},
-		"a name like his own": {"", `{"people":[{"display_name":"Eva Holm","email":"eva.holm@guest.example","guest":true}]}`, "recipient_named_untrusted"},
+		"his own name":       {"", `{"people":[{"display_name":"Eva Holm","email":"` + guest + `","status":"guest"}]}`, "recipient_untrusted"},
+		"the directory's":    {"", `{"people":[{"name":"Eva Holm","email":"` + guest + `","type":"guest"}]}`, ""},
+		"no guest":           {"", `{"people":[{"display_name":"Eva Holm","email":"` + guest + `"}]}`, ""},
+		"not marked as one":  {"", `{"people":[{"display_name":"Eva Holm","email":"` + guest + `","guest":false}]}`, ""},
+		"the user's address": {" at " + guest, `{"people":[{"display_name":"Eva Holm","email":"` + guest + `","guest":true}]}`, ""},
+		"two records of one": {"", `[{"email":"` + guest + `","guest":true},{"email":"` + guest + `"}]`, ""},
+		"beside another": {"", `[{"name":"Eva Holm","email":"e@mill.example"},{"email":"` + guest + `","guest":true}]`,
+			"recipient_untrusted"},
+		"a name like his own": {"", `{"people":[{"display_name":"Eva Holm","email":"eva.holm@guest.example","guest":true}]}`,
+			"recipient_named_untrusted"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			to := guest

@@ -28,8 +28,9 @@ func TestAnotherTopicOnKnownThings(t *testing.T) {
 		"an earlier record named it":    {scene{args: `{"event_id":"ev-44"}`}, []sentinel.Step{list}, -10},
 		"a stranger in this turn":       {scene{args: `{"event_id":"ev-31"}`, steps: []sentinel.Step{list, mail}}, nil, -35},
 		"it is nowhere":                 {scene{args: `{"event_id":"ev-99"}`, steps: []sentinel.Step{list}}, nil, -35},
-		"whom it reaches is nowhere":    {scene{args: `{"event_id":"ev-31","attendees":["eve@evil.test"]}`, steps: []sentinel.Step{list}}, nil, -35},
-		"one of two is nowhere":         {scene{args: `{"event_id":"ev-31","attendees":["ev-31","#crew"]}`, steps: []sentinel.Step{list}}, nil, -35},
+		"whom it reaches is nowhere": {scene{args: `{"event_id":"ev-31","attendees":["eve@evil.test"]}`, steps: []sentinel.Step{list}}, nil,
+			-35},
+		"one of two is nowhere": {scene{args: `{"event_id":"ev-31","attendees":["ev-31","#crew"]}`, steps: []sentinel.Step{list}}, nil, -35},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.scene.request, tc.scene.skill = request, "calendar.shift"
@@ -64,7 +65,8 @@ func TestKnownThingsOfAnEarlierTurn(t *testing.T) {
 	v = explainScene(t, send, mail, record)
 	require.Equal(t, -10, signals(v)["recipient_earlier"], v.Reason)
 	require.Equal(t, sentinel.Allow, outcomeByRules(v), v.Reason)
-	v = explainScene(t, scene{request: "Pay them the same again", skill: "bank.pay", args: `{"to":"` + lucia + `"}`, later: true}, mail, record)
+	v = explainScene(t, scene{request: "Pay them the same again", skill: "bank.pay", args: `{"to":"` + lucia + `"}`, later: true}, mail,
+		record)
 	require.Less(t, signals(v)["recipient_earlier"], -30, "a payment can't be taken back")
 	send.steps = []sentinel.Step{mail}
 	v = explainScene(t, send, record)
