@@ -125,7 +125,7 @@ func (in *Inbox) takeAnswer(tx *store.Tx, a Answer) (Item, error) {
 	case a.Digest != "" && !strings.HasPrefix(row.Digest, a.Digest):
 		return row, &StaleError{row.ID}
 	case a.Word == Yes && slices.Contains(said, a.By):
-		row.By = a.By
+		row.By, row.Via = a.By, ""
 		return row, &DecidedError{row}
 	}
 	row.Needed = max(row.Needed, need.needed)

@@ -146,12 +146,16 @@ func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decisi
 	}
 	woken, leave := in.joinWait(q.id)
 	defer leave()
-	if err := in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.putInquiry(tx, q) }); err != nil {
-		return sentinel.Verdict{}, err
-	}
+	err = in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.putInquiry(tx, q) })
 	for {
-		v, answered, err := in.readAnswers(ctx, q)
-		if answered || err != nil {
+		v, answered := sentinel.Verdict{}, false
+		if err == nil {
+			v, answered, err = in.readAnswers(ctx, q)
+		}
+		switch {
+		case err != nil && ctx.Err() != nil: // its end is what broke the reading off
+			return sentinel.Verdict{}, context.Cause(ctx)
+		case err != nil || answered:
 			return v, err
 		}
 		select {
@@ -366,7 +370,8 @@ func selectYes(given []sealedAnswer, need requirement) (out []sealedAnswer) {
 // reopenInquiry asks on where the answers that hold are fewer than needed: the rules of who may
 // answer have changed since, or the row says more than was sealed.
 func (in *Inbox) reopenInquiry(ctx context.Context, q inquiry, yes []sealedAnswer) error {
-	in.o.Log.Warn("an approval is asked about again: the answers that hold do not suffice", "approval", q.id, "yes", len(yes), "needed", q.need.needed)
+	in.o.Log.Warn("an approval is asked about again: the answers that hold do not suffice",
+		"approval", q.id, "yes", len(yes), "needed", q.need.needed)
 	return in.o.Store.Submit(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(sqlReopen, q.need.needed, len(yes), joinNames(yes), q.id)
 		if err == nil && n == 0 {

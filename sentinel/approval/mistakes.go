@@ -31,7 +31,7 @@ type DecidedError struct {
 
 // Error says who decided and when.
 func (e *DecidedError) Error() string {
-	return fmt.Sprintf("the answer came too late for approval %s: %s", e.Item.ID, e.Item.describeDecided())
+	return fmt.Sprintf("approval %s takes this answer no more: %s", e.Item.ID, e.Item.describeDecided())
 }
 
 // Unwrap returns ErrDecided.

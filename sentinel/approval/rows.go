@@ -61,9 +61,10 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, '', '', 0, 0, ?)`
 	sqlGet   = `SELECT ` + sqlColumns + ` FROM approvals WHERE id = ?`
 	sqlRenew = `UPDATE approvals SET digest = ?, outward = ?, tainted = ?, state = 'pending', needed = ?, yes = 0, decided_by = '',
 decided_via = '', decided_at = 0, sheet = ? WHERE id = ?`
-	sqlVoid     = `UPDATE approval_answers SET void = 1 WHERE approval = ?`
-	sqlNeed     = `UPDATE approvals SET needed = ? WHERE id = ?`
-	sqlReopen   = `UPDATE approvals SET state = 'pending', needed = ?, yes = ?, decided_by = ?, decided_via = '' WHERE id = ? AND state = 'approved'`
+	sqlVoid   = `UPDATE approval_answers SET void = 1 WHERE approval = ?`
+	sqlNeed   = `UPDATE approvals SET needed = ? WHERE id = ?`
+	sqlReopen = `UPDATE approvals SET state = 'pending', needed = ?, yes = ?, decided_by = ?, decided_via = ''
+WHERE id = ? AND state = 'approved'`
 	sqlDecide   = `UPDATE approvals SET state = ?, needed = ?, yes = ?, decided_by = ?, decided_via = ?, decided_at = ? WHERE id = ?`
 	sqlClose    = `UPDATE approvals SET state = ?, code = ?, ended = ? WHERE id = ? AND ended = 0`
 	sqlSheet    = `SELECT sheet FROM approvals WHERE id = ?`
@@ -72,7 +73,7 @@ decided_via = '', decided_at = 0, sheet = ? WHERE id = ?`
 	sqlSayers   = `SELECT by FROM approval_answers WHERE approval = ? AND word = 'yes' AND void = 0 GROUP BY by ORDER BY min(number)`
 	sqlWords    = `SELECT word, by, via, at, void, sealed FROM approval_answers WHERE approval = ? ORDER BY number`
 	sqlOpen     = `SELECT id, call FROM approvals WHERE ended = 0`
-	sqlFind     = `SELECT id FROM approvals WHERE substr(id, 1, ?) = ? LIMIT 2`
+	sqlFind     = `SELECT id FROM approvals WHERE id = ? OR ? AND substr(id, 1, ?) = ? LIMIT 2`
 	sqlTurns    = `SELECT id, conversation, turn FROM approvals WHERE state = 'pending' AND expires > ? ORDER BY asked, id`
 	sqlHasTable = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'approvals'`
 
@@ -237,10 +238,10 @@ func FindID(ctx context.Context, r *store.Reader, begin string) (id string, err 
 	if err := r.QueryRow(ctx, sqlHasTable).Scan(&tables); err != nil {
 		return "", fmt.Errorf("read the approvals: %w", err)
 	}
-	if tables == 0 || len(begin) < minPrefix {
+	if tables == 0 || begin == "" {
 		return "", fmt.Errorf("%w: %q", ErrUnknown, begin)
 	}
-	rows, err := r.Query(ctx, sqlFind, len(begin), begin)
+	rows, err := r.Query(ctx, sqlFind, begin, len(begin) >= minPrefix, len(begin), begin)
 	if err != nil {
 		return "", fmt.Errorf("read the approvals: %w", err)
 	}
