@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ import (
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
-	"github.com/vedette-dev/vedette/orchestrator/records"
+	purge "github.com/vedette-dev/vedette/orchestrator/records"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
@@ -34,8 +35,7 @@ type bureau struct {
 
 const (
 	bureauAsks = "permissions: [{skill: \"paper.send\", then: ask}]\n"
-	bureauHead = "version: 1\nskills: {include: []}\nsentinel: {mode: \"off\"}\njudge: {threshold: 0, ask_below: 0}\n" +
-		"guard: {roots: [\"./workspace\"]}\n"
+	bureauHead = "version: 1\nskills: {include: []}\nsentinel: {mode: \"off\"}\nguard: {roots: [\"./workspace\"]}\n"
 )
 
 func openBureau(t *testing.T, settings string) *bureau {
@@ -60,6 +60,9 @@ func (b *bureau) writePaper(text string) {
 func (b *bureau) start(settings string) {
 	b.t.Helper()
 	file := filepath.Join(b.dir, "vedette.yaml")
+	if !strings.Contains(settings, "judge:") {
+		settings += "judge: {threshold: 0, ask_below: 0}\n"
+	}
 	require.NoError(b.t, os.WriteFile(file, []byte(bureauHead+settings), 0o600))
 	cfg, err := config.Load(file, config.Options{KnownSkills: []string{"paper.send"}})
 	require.NoError(b.t, err)
@@ -89,7 +92,7 @@ func (b *bureau) grant() sentinel.Grant {
 	b.t.Helper()
 	sc, err := skills.NewScope("paper.send")
 	require.NoError(b.t, err)
-	req := "send the paper to bob@CANARY.test"
+	req := "send the paper CANARY-request"
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: "g1", User: "ann", Conversation: "c1", Turn: "t1", Agent: "clerk", Mission: "CANARY-mission", MissionBy: sentinel.ByOrchestrator,
 		Request: &req, Scope: sc,
@@ -121,7 +124,11 @@ func (b *bureau) invoke(resumed bool) (out <-chan invoked, leave func()) {
 		res, err := d.Invoke(ctx, "paper.send", json.RawMessage(args))
 		got <- invoked{res, err}
 	}()
-	require.Eventually(b.t, func() bool { return len(got) > 0 || len(b.pending()) > 0 }, 30*time.Second, time.Millisecond)
+	require.Eventually(b.t, func() bool {
+		return len(got) > 0 || len(b.pending()) > 0 && slices.ContainsFunc(b.Checkpoint.InFlight(), func(c sentinel.InFlight) bool {
+			return c.Phase == sentinel.PhaseApproval
+		})
+	}, 30*time.Second, time.Millisecond)
 	return got, func() { cancel(); <-done }
 }
 
@@ -207,10 +214,10 @@ func TestApprovedAtMostOnce(t *testing.T) {
 		{name: "yes, and denied by a rule since", between: func(b *bureau, i approval.Item) {
 			require.NoError(t, b.answer(i, approval.Yes, "bob"))
 		}, after: "permissions: [{skill: \"paper.send\", then: ask}, {id: stop, skill: \"paper.send\", then: deny}]\n" + bureauInbox,
-			code: "permission.rule", state: approval.StateSuperseded},
+			code: "permission.denied", state: approval.StateSuperseded},
 		{name: "yes, and another reason to ask since", between: func(b *bureau, i approval.Item) {
 			require.NoError(t, b.answer(i, approval.Yes, "bob"))
-		}, after: "permissions: [{skill: \"paper.send\", then: ask}]\njudge: {threshold: 1, ask_below: 100}\n" + bureauInbox,
+		}, after: "permissions: [{skill: \"paper.send\", then: ask}]\njudge: {threshold: 0.01, ask_below: 1}\n" + bureauInbox,
 			late: func(b *bureau, i approval.Item) {
 				require.ErrorIs(t, b.answer(i, approval.Yes, "bob"), approval.ErrStale)
 			},
@@ -337,12 +344,12 @@ func TestInboxIsOptedInto(t *testing.T) {
 
 // A purge takes approvals with it: rows, sheets, feedback and answers.
 func TestPurgeForgetsApprovals(t *testing.T) {
-	for _, whose := range []records.PurgeOptions{{User: "ann", By: "root"}, {Conversation: "c1", By: "root"}} {
+	for _, whose := range []purge.PurgeOptions{{User: "ann", By: "root"}, {Conversation: "c1", By: "root"}} {
 		b := openBureau(t, bureauAsks+bureauInbox)
 		i := b.hold()
 		require.NoError(t, b.answer(i, approval.No, "bob"))
 		require.NoError(t, b.Close())
-		src := records.Source{Database: b.Config.Ledger.Path, Keys: b.Config.Keys.Dir}
+		src := purge.Source{Database: b.Config.Ledger.Path, Keys: b.Config.Keys.Dir}
 		card, err := src.ShowApproval(t.Context(), i.ID)
 		require.NoError(t, err)
 		require.Contains(t, card.Sheet.Text, "CANARY-mission")
@@ -367,15 +374,15 @@ func TestPurgeForgetsApprovals(t *testing.T) {
 func TestWhoMistakes(t *testing.T) {
 	file := write(t, `approvals:
   who:
-    - {skill: "email.sned", approvers: [bob], min: 2}
-    - {skil: "email.send"}
+    - {skill: "fs.raed", approvers: [bob], min: 2}
+    - {skil: "fs.read"}
     - {effect: modfy, users: ["{a}"]}
     - {approvers: []}
 `)
 	_, err := config.Load(file, config.Options{})
 	for _, want := range []string{
-		":5:5: approvals.who is for the inbox; add inbox: true beside it, or remove it",
-		`unknown skill "email.sned"; did you mean "email.send"?`, `unknown key "skil"`, `did you mean "skill"?`, "approvals.who[2].effect",
+		":6:5: approvals.who is for the inbox; add inbox: true beside it, or remove it",
+		`unknown skill "fs.raed"; did you mean "fs.read"?`, `unknown key "skil"`, `did you mean "skill"?`, "approvals.who[2].effect",
 		"approvals.who[3].approvers",
 	} {
 		require.ErrorContains(t, err, want)
@@ -383,7 +390,6 @@ func TestWhoMistakes(t *testing.T) {
 	err = assembly.CheckDraft(config.Inspect(file, config.Options{}))
 	require.ErrorContains(t, err, "approvals.who[2].users[0]: has a brace")
 	require.ErrorContains(t, err, "approvals.who[0].min: is 2 and approvers names 1, so no call could ever be approved")
-	require.ErrorContains(t, err, ":5:")
 	require.Equal(t, 1, countText(err.Error(), "approvals.who is for the inbox"))
 }
 
@@ -400,14 +406,14 @@ func countText(s, part string) (n int) {
 func TestInboxBesideAnotherProcess(t *testing.T) {
 	b := openBureau(t, bureauAsks+bureauInbox)
 	i := b.hold()
-	src := records.Source{Database: b.Config.Ledger.Path, Keys: b.Config.Keys.Dir}
+	src := purge.Source{Database: b.Config.Ledger.Path, Keys: b.Config.Keys.Dir}
 	list, err := src.ListApprovals(t.Context(), approval.Filter{})
 	require.NoError(t, err)
 	require.Equal(t, []string{i.ID}, ids(list))
 	_, err = src.AnswerApproval(t.Context(), nil, approval.Answer{Approval: i.ID, Word: approval.Yes, By: "local:bob"})
 	require.Error(t, err)
 	require.Equal(t, approval.StatePending, b.pending()[0].State)
-	_, err = records.Source{Database: filepath.Join(t.TempDir(), "none.db")}.ListApprovals(t.Context(), approval.Filter{})
+	_, err = purge.Source{Database: filepath.Join(t.TempDir(), "none.db")}.ListApprovals(t.Context(), approval.Filter{})
 	require.ErrorContains(t, err, "no such database")
 }
 
