@@ -165,7 +165,9 @@ func (b *bureau) end(out <-chan invoked) invoked {
 
 func (b *bureau) answer(i approval.Item, w approval.Word, by string) error {
 	b.t.Helper()
-	_, err := b.Inbox.Answer(b.t.Context(), approval.Answer{Approval: i.ID, Word: w, By: by, Via: "test", Digest: i.Digest, Feedback: "CANARY-feedback"})
+	_, err := b.Inbox.Answer(b.t.Context(), approval.Answer{
+		Approval: i.ID, Word: w, By: by, Via: "test", Digest: i.Digest, Feedback: "CANARY-feedback",
+	})
 	return err
 }
 
@@ -324,7 +326,8 @@ func TestInboxFeedbackReachesTheAgent(t *testing.T) {
 		kinds = append(kinds, r.Kind)
 		require.NotContains(t, string(r.Body), "CANARY")
 	}
-	require.Equal(t, []string{sentinel.RecordHeld, approval.RecordAnswered, sentinel.RecordDecision}, kinds, "the answer is on record before the decision")
+	require.Equal(t, []string{sentinel.RecordHeld, approval.RecordAnswered, sentinel.RecordDecision}, kinds,
+		"the answer is on record before the decision")
 }
 
 // Without the key nothing changes: a call that needs a person is refused at once. An approver of the

@@ -360,13 +360,16 @@ func TestInboxWhoMayAnswer(t *testing.T) {
 		may, mayNt []string
 		nobody     bool
 	}{
-		"no rule":           {nil, []string{"ann", "bob", "local:root"}, nil, false},
-		"named":             {[]approval.Rule{{Approvers: []string{"bob", "cat"}}}, []string{"bob", "cat"}, []string{"ann", "Bob", "local:bob"}, false},
-		"both rules":        {[]approval.Rule{{Approvers: []string{"bob", "cat"}}, {Skill: "email.*", Approvers: []string{"cat", "dan"}}}, []string{"cat"}, []string{"bob", "dan"}, false},
-		"another skill":     {[]approval.Rule{{Skill: "files.write", Approvers: []string{"bob"}}}, []string{"dan"}, nil, false},
-		"another effect":    {[]approval.Rule{{Effect: skills.Read, Approvers: []string{"bob"}}}, []string{"dan"}, nil, false},
-		"another requester": {[]approval.Rule{{Users: []string{"guest-*", "a[a-m]n"}, Approvers: []string{"bob"}}}, []string{"dan"}, nil, false},
-		"this requester":    {[]approval.Rule{{Users: []string{"guest-*", "a*"}, Approvers: []string{"bob"}}}, []string{"bob"}, []string{"dan"}, false},
+		"no rule": {nil, []string{"ann", "bob", "local:root"}, nil, false},
+		"named":   {[]approval.Rule{{Approvers: []string{"bob", "cat"}}}, []string{"bob", "cat"}, []string{"ann", "Bob", "local:bob"}, false},
+		"both rules": {[]approval.Rule{{Approvers: []string{"bob", "cat"}}, {Skill: "email.*", Approvers: []string{"cat", "dan"}}},
+			[]string{"cat"}, []string{"bob", "dan"}, false},
+		"another skill":  {[]approval.Rule{{Skill: "files.write", Approvers: []string{"bob"}}}, []string{"dan"}, nil, false},
+		"another effect": {[]approval.Rule{{Effect: skills.Read, Approvers: []string{"bob"}}}, []string{"dan"}, nil, false},
+		"another requester": {[]approval.Rule{{Users: []string{"guest-*", "a[a-m]n"}, Approvers: []string{"bob"}}},
+			[]string{"dan"}, nil, false},
+		"this requester": {[]approval.Rule{{Users: []string{"guest-*", "a*"}, Approvers: []string{"bob"}}},
+			[]string{"bob"}, []string{"dan"}, false},
 		"not the requester": {[]approval.Rule{{ExcludeRequester: true}}, []string{"bob", "local:bob"}, []string{"ann", "local:ann"}, false},
 		"disjoint":          {[]approval.Rule{{Approvers: []string{"bob"}}, {Approvers: []string{"cat"}}}, nil, nil, true},
 		"only themselves":   {[]approval.Rule{{Approvers: []string{"ann"}, ExcludeRequester: true}}, nil, nil, true},
@@ -399,7 +402,9 @@ func TestInboxWhoMayAnswer(t *testing.T) {
 
 // A rule that can't be read, or that nobody could meet, is a mistake with its place.
 func TestPolicyMistakes(t *testing.T) {
-	_, err := approval.NewPolicy([]approval.Rule{{Skill: "*"}, {Skill: "email"}, {Users: []string{"a", "{b}"}}, {Approvers: []string{"a", "a"}, Min: 2}})
+	_, err := approval.NewPolicy([]approval.Rule{
+		{Skill: "*"}, {Skill: "email"}, {Users: []string{"a", "{b}"}}, {Approvers: []string{"a", "a"}, Min: 2},
+	})
 	require.ErrorContains(t, err, "approvals.who[1].skill: must be a skill's name")
 	require.ErrorContains(t, err, "approvals.who[2].users[1]: has a brace")
 	require.ErrorContains(t, err, "approvals.who[3].min: is 2 and approvers names 1, so no call could ever be approved")
@@ -510,7 +515,9 @@ func TestInboxTampered(t *testing.T) {
 // some of them out.
 func TestInboxBatches(t *testing.T) {
 	o := newOffice(t)
-	for n, m := range []matter{{turn: "t1"}, {turn: "t1", agent: "b"}, {turn: "t2"}, {turn: "t1", agent: "c"}, {conversation: "c2", user: "bob"}} {
+	for n, m := range []matter{
+		{turn: "t1"}, {turn: "t1", agent: "b"}, {turn: "t2"}, {turn: "t1", agent: "c"}, {conversation: "c2", user: "bob"},
+	} {
 		m.id = fmt.Sprint("id-", n)
 		o.put(m)
 	}
@@ -568,9 +575,10 @@ func TestInboxEnds(t *testing.T) {
 		require.Equal(t, approval.StatePending, o.item("d2").State)
 		_, err := o.say("d1", approval.Yes, "bob")
 		require.ErrorIs(t, err, approval.ErrDecided)
+		call := o.item("d2").Call
 		require.NoError(t, o.st.Submit(t.Context(), func(tx *store.Tx) error {
 			_, err := o.lg.AppendTx(tx, ledger.Entry{
-				ID: "r1", Time: began, Kind: sentinel.RecordDecision, Call: o.item("d2").Call, Decision: "d2", Outcome: tc.outcome, Gate: tc.gate, Code: tc.code,
+				ID: "r1", Time: began, Kind: sentinel.RecordDecision, Call: call, Decision: "d2", Outcome: tc.outcome, Gate: tc.gate, Code: tc.code,
 			})
 			return err
 		}))
@@ -721,9 +729,9 @@ func BenchmarkList10000(b *testing.B) {
 	for first := 0; first < n; first += 1000 {
 		require.NoError(b, o.st.Submit(b.Context(), func(tx *store.Tx) error {
 			for i := first; i < first+1000; i++ {
-				_, err := tx.Exec(`INSERT INTO approvals VALUES (?, 'call', ?, ?, 'agent', 'ann', 'email.send', 'irreversible', 1, 0, ?, ?, ?, 'pending', '',
-1, 0, '', '', 0, 0, 0)`, fmt.Sprintf("0199a1b2-c3d4-7000-8000-%012d", i), fmt.Sprint("c", i/8), fmt.Sprint("t", i/4), strings.Repeat("a", 64),
-					began.UnixMilli()+int64(i), began.Add(time.Hour).UnixMilli())
+				_, err := tx.Exec(`INSERT INTO approvals VALUES (?, 'call', ?, ?, 'agent', 'ann', 'email.send', 'irreversible', 1, 0, ?, ?, ?,
+'pending', '', 1, 0, '', '', 0, 0, 0)`, fmt.Sprintf("0199a1b2-c3d4-7000-8000-%012d", i), fmt.Sprint("c", i/8), fmt.Sprint("t", i/4),
+					strings.Repeat("a", 64), began.UnixMilli()+int64(i), began.Add(time.Hour).UnixMilli())
 				if err != nil {
 					return err
 				}

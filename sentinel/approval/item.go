@@ -124,7 +124,8 @@ func (i Item) describeDecided() string {
 		return fmt.Sprintf("%s said yes already, %d of the %d who are needed", i.nameDecider(), i.Yes, i.Needed)
 	}
 	if i.By != "" {
-		return fmt.Sprintf("%s said yes at %s, and the call was decided otherwise (%s)", i.nameDecider(), i.At.UTC().Format(time.RFC3339), i.Code)
+		return fmt.Sprintf("%s said yes at %s, and the call was decided otherwise (%s)",
+			i.nameDecider(), i.At.UTC().Format(time.RFC3339), i.Code)
 	}
 	return strings.TrimSuffix("the call was decided without an answer ("+i.Code+")", " ()")
 }

@@ -42,7 +42,8 @@ func runKeeper(resume bool) error {
 	var calls sync.WaitGroup
 	for n := range 3 {
 		g, err := sentinel.NewGrant(sentinel.GrantOptions{
-			ID: fmt.Sprint("g", n), User: "ann", Conversation: "c1", Turn: "t1", Agent: "helper", Mission: "CANARY", MissionBy: sentinel.ByOperator, Scope: sc,
+			ID: fmt.Sprint("g", n), User: "ann", Conversation: "c1", Turn: "t1", Agent: "helper", Mission: "CANARY",
+			MissionBy: sentinel.ByOperator, Scope: sc,
 		})
 		if err != nil {
 			return err
