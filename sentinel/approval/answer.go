@@ -207,7 +207,7 @@ func (in *Inbox) recordAnswer(tx *store.Tx, row Item, a Answer, now time.Time) e
 
 // CloseTx ends the approval of a decision, in the transaction that records the decision: so a yes
 // is used up exactly when the call is allowed. Records of other kinds, and decisions about which
-// nobody was asked, change nothing.
+// no person was asked, change nothing.
 func (in *Inbox) CloseTx(tx *store.Tx, rec sentinel.Record) error {
 	in.mu.Lock()
 	open := in.open[rec.DecisionID]

@@ -134,7 +134,7 @@ type inquiry struct {
 }
 
 // Approve implements sentinel.Approver. It puts the question down, unless it is there already,
-// and waits for the answers until ctx ends. A call that nobody could approve by the rules of who
+// and waits for the answers until ctx ends. A call that no person could approve by the rules of who
 // may is sentinel.ErrNoApprover.
 func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decision) (sentinel.Verdict, error) {
 	q, err := in.newInquiry(c, d)
@@ -142,7 +142,7 @@ func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decisi
 		return sentinel.Verdict{}, err
 	}
 	if !q.need.isMeetable() {
-		return sentinel.Verdict{}, fmt.Errorf("%w: %s let nobody approve it", sentinel.ErrNoApprover, strings.Join(q.need.rules, ", "))
+		return sentinel.Verdict{}, fmt.Errorf("%w: %s let no person approve it", sentinel.ErrNoApprover, strings.Join(q.need.rules, ", "))
 	}
 	woken, leave := in.joinWait(q.id)
 	defer leave()

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vedette-dev/vedette/cmd/vedette/setup"
-	"github.com/vedette-dev/vedette/sentinel/approval"
 )
 
 // inboxPlace is what the commands under `vedette approvals` find an inbox by.
@@ -38,7 +37,7 @@ nothing that the process has started itself may answer.`,
   vedette approvals approve 0199a1b2-c3d4 --digest 3f0a9c1d2b4e5f60
   vedette approvals deny 0199a1b2-c3d4 --digest 3f0a9c1d2b4e5f60 --feedback 'send it to Bob first'
   vedette approvals watch`,
-	}, newApprovalsListCommand(p), newApprovalsShowCommand(p), newAnswerCommand(p, approval.Yes), newAnswerCommand(p, approval.No),
+	}, newApprovalsListCommand(p), newApprovalsShowCommand(p), newAnswerCommand(p, setup.ApprovalYes), newAnswerCommand(p, setup.ApprovalNo),
 		newApprovalsWatchCommand(p))
 	f := cmd.PersistentFlags()
 	f.StringVar(&p.config, "config", defaultConfig, "configuration `FILE` of the process")
@@ -54,7 +53,7 @@ func (p *inboxPlace) findInbox(cmd *cobra.Command) (*setup.Approvals, error) {
 // approvalsListCommand is `vedette approvals list`.
 type approvalsListCommand struct {
 	*inboxPlace
-	chosen approval.Filter
+	chosen setup.ApprovalFilter
 	state  string
 	json   bool
 }
@@ -75,7 +74,7 @@ were answered, or ended otherwise, too. No value of a call is in it: show has th
 	}
 	fl := cmd.Flags()
 	c.addFilterFlags(cmd)
-	fl.StringVar(&c.state, "state", "", strings.Join(stateWords(), ", "))
+	fl.StringVar(&c.state, "state", "", strings.Join(setup.ApprovalStates(), ", "))
 	fl.BoolVar(&c.chosen.All, "all", false, "approvals of every state")
 	fl.IntVar(&c.chosen.Limit, "limit", 100, "approvals to show at most")
 	fl.StringVar(&c.chosen.After, "after", "", "begin after the approval of this `ID`")
@@ -90,24 +89,16 @@ func (c *approvalsListCommand) addFilterFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.chosen.Skill, "skill", "", "calls of this `SKILL`")
 }
 
-func stateWords() []string {
-	var out []string
-	for _, s := range approval.States() {
-		out = append(out, string(s))
-	}
-	return out
-}
-
 func (c *approvalsListCommand) run(cmd *cobra.Command) error {
-	words := stateWords()
+	words := setup.ApprovalStates()
 	if c.state != "" && !slices.Contains(words, c.state) {
 		near := slices.DeleteFunc(words, func(w string) bool { return !isAlike(c.state, w) })
-		return usageError(fmt.Sprintf("--state %q: say %s%s", c.state, strings.Join(stateWords(), ", "), didYouMean(near)))
+		return usageError(fmt.Sprintf("--state %q: say %s%s", c.state, strings.Join(setup.ApprovalStates(), ", "), didYouMean(near)))
 	}
 	if c.chosen.Limit < 1 {
 		return usageError(fmt.Sprintf("--limit %d: use 1 or more", c.chosen.Limit))
 	}
-	c.chosen.State = approval.State(c.state)
+	c.chosen.State = setup.ApprovalState(c.state)
 	inbox, err := c.findInbox(cmd)
 	if err != nil {
 		return err
@@ -123,10 +114,10 @@ func (c *approvalsListCommand) run(cmd *cobra.Command) error {
 }
 
 // groupBatches puts the calls of one turn together, at the place of the oldest.
-func groupBatches(list []approval.Item) []approval.Item {
+func groupBatches(list []setup.ApprovalItem) []setup.ApprovalItem {
 	type turn struct{ conversation, turn string }
 	first := map[turn]int{}
-	place := func(i approval.Item) int { return first[turn{i.Conversation, i.Turn}] }
+	place := func(i setup.ApprovalItem) int { return first[turn{i.Conversation, i.Turn}] }
 	for n, i := range list {
 		k := turn{i.Conversation, i.Turn}
 		if _, ok := first[k]; !ok {
@@ -134,7 +125,7 @@ func groupBatches(list []approval.Item) []approval.Item {
 		}
 	}
 	out := slices.Clone(list)
-	slices.SortStableFunc(out, func(a, b approval.Item) int { return place(a) - place(b) })
+	slices.SortStableFunc(out, func(a, b setup.ApprovalItem) int { return place(a) - place(b) })
 	return out
 }
 
@@ -177,12 +168,12 @@ comes from models, users and tools, and is escaped. ID is an approval's id or th
 // answerCommand is `vedette approvals approve` and `deny`.
 type answerCommand struct {
 	*inboxPlace
-	word             approval.Word
+	word             setup.ApprovalWord
 	digest, feedback string
 	json             bool
 }
 
-func newAnswerCommand(p *inboxPlace, word approval.Word) *cobra.Command {
+func newAnswerCommand(p *inboxPlace, word setup.ApprovalWord) *cobra.Command {
 	c := &answerCommand{inboxPlace: p, word: word}
 	cmd := &cobra.Command{
 		Use:   "approve ID",
@@ -196,7 +187,7 @@ allowed any more, or whose files have changed, does not run.`,
 		Example: `  vedette approvals approve 0199a1b2-c3d4 --digest 3f0a9c1d2b4e5f60
   vedette approvals approve 0199a1b2-c3d4`,
 	}
-	if word == approval.No {
+	if word == setup.ApprovalNo {
 		cmd = &cobra.Command{
 			Use:   "deny ID",
 			Short: "Say no to one call, and why",
@@ -232,7 +223,7 @@ func (c *answerCommand) run(cmd *cobra.Command, id string) error {
 		if err := c.printCard(card); err != nil {
 			return err
 		}
-		if card.State != approval.StatePending || !c.isMeant() {
+		if card.State != setup.ApprovalPending || !c.isMeant() {
 			return &failure{exitFailed, fmt.Errorf("nothing was answered"), "answer yes to the question, for a call that waits"}
 		}
 		c.digest = card.Digest
@@ -242,7 +233,7 @@ func (c *answerCommand) run(cmd *cobra.Command, id string) error {
 
 // send gives the answer and says what came of it.
 func (c *answerCommand) send(ctx context.Context, inbox *setup.Approvals, id string) error {
-	item, err := inbox.Answer(ctx, approval.Answer{Approval: id, Word: c.word, Digest: c.digest, Feedback: c.feedback})
+	item, err := inbox.Answer(ctx, setup.ApprovalAnswer{Approval: id, Word: c.word, Digest: c.digest, Feedback: c.feedback})
 	switch {
 	case err != nil:
 		return err
@@ -290,7 +281,7 @@ func (c *approvalsWatchCommand) watchInbox(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	tick := time.NewTicker(c.every)
 	defer tick.Stop()
-	waiting := map[string]approval.Item{}
+	waiting := map[string]setup.ApprovalItem{}
 	for {
 		list, err := inbox.List(ctx, c.chosen)
 		switch {
@@ -312,7 +303,7 @@ func (c *approvalsWatchCommand) watchInbox(cmd *cobra.Command) error {
 
 // printChanges prints what is new in the list and what of waiting is no more in it.
 func (c *approvalsWatchCommand) printChanges(
-	ctx context.Context, inbox *setup.Approvals, waiting map[string]approval.Item, list []approval.Item,
+	ctx context.Context, inbox *setup.Approvals, waiting map[string]setup.ApprovalItem, list []setup.ApprovalItem,
 ) error {
 	now := map[string]bool{}
 	for _, i := range list {
@@ -335,11 +326,11 @@ func (c *approvalsWatchCommand) printChanges(
 	for _, id := range gone {
 		item := waiting[id]
 		delete(waiting, id)
-		all, err := inbox.List(ctx, approval.Filter{All: true, Conversation: item.Conversation})
+		all, err := inbox.List(ctx, setup.ApprovalFilter{All: true, Conversation: item.Conversation})
 		if err != nil {
 			return err
 		}
-		if n := slices.IndexFunc(all, func(i approval.Item) bool { return i.ID == id }); n >= 0 {
+		if n := slices.IndexFunc(all, func(i setup.ApprovalItem) bool { return i.ID == id }); n >= 0 {
 			item = all[n]
 		} else {
 			item.State = "purged"

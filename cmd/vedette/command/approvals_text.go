@@ -6,13 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vedette-dev/vedette/cmd/vedette/setup"
 	"github.com/vedette-dev/vedette/internal/terminal"
 	"github.com/vedette-dev/vedette/orchestrator/records"
-	"github.com/vedette-dev/vedette/sentinel/approval"
 )
 
 // printItems shows approvals, a line each.
-func (p *inboxPlace) printItems(list []approval.Item, asJSON bool, now time.Time) error {
+func (p *inboxPlace) printItems(list []setup.ApprovalItem, asJSON bool, now time.Time) error {
 	if asJSON {
 		for _, i := range list {
 			if err := p.writeJSON(i, true); err != nil {
@@ -29,7 +29,7 @@ func (p *inboxPlace) printItems(list []approval.Item, asJSON bool, now time.Time
 	t.Add("ID", "STATE", "BATCH", "AGE", "LEFT", "YES", "SKILL", "EFFECT", "AGENT", "CONVERSATION", "USER", "BY")
 	for _, i := range list {
 		left := ""
-		if i.State == approval.StatePending {
+		if i.State == setup.ApprovalPending {
 			left = formatAge(i.Expires.Sub(now))
 		}
 		t.Add(i.ID, string(i.State), formatBatch(i), formatAge(now.Sub(i.Asked)), left, fmt.Sprintf("%d/%d", i.Yes, i.Needed), i.Skill,
@@ -39,7 +39,7 @@ func (p *inboxPlace) printItems(list []approval.Item, asJSON bool, now time.Time
 }
 
 // formatBatch says which call of its turn an approval is about.
-func formatBatch(i approval.Item) string {
+func formatBatch(i setup.ApprovalItem) string {
 	if i.Of == 0 {
 		return ""
 	}
@@ -47,7 +47,7 @@ func formatBatch(i approval.Item) string {
 }
 
 // printCard shows an approval with all that a person must see.
-func (p *inboxPlace) printCard(c approval.Card) error {
+func (p *inboxPlace) printCard(c setup.ApprovalCard) error {
 	t := terminal.Table{Colour: p.color}
 	t.Add("approval", c.ID)
 	t.Add("state", strings.TrimSpace(string(c.State)+" "+c.Code))
@@ -77,16 +77,16 @@ func (p *inboxPlace) printCard(c approval.Card) error {
 			return err
 		}
 	}
-	if c.State != approval.StatePending {
+	if c.State != setup.ApprovalPending {
 		return nil
 	}
 	return p.printText("\nanswer with\n  vedette approvals approve %s --digest %s\n  vedette approvals deny %s --digest %s --feedback 'WHY'\n",
-		c.ID, c.Digest[:min(len(c.Digest), approval.MinDigest)], c.ID, c.Digest[:min(len(c.Digest), approval.MinDigest)])
+		c.ID, c.Digest[:min(len(c.Digest), setup.ApprovalDigits)], c.ID, c.Digest[:min(len(c.Digest), setup.ApprovalDigits)])
 }
 
 // printSheet shows the call. Its text is escaped already; what is not shown as itself is
 // escaped all the same.
-func (p *inboxPlace) printSheet(s *approval.Sheet) error {
+func (p *inboxPlace) printSheet(s *setup.ApprovalSheet) error {
 	if s == nil {
 		return p.printText("\nwhat was shown is erased\n")
 	}
@@ -107,18 +107,18 @@ func (p *inboxPlace) printSheet(s *approval.Sheet) error {
 }
 
 // printAnswered says what came of an answer.
-func (p *inboxPlace) printAnswered(i approval.Item) error {
+func (p *inboxPlace) printAnswered(i setup.ApprovalItem) error {
 	switch i.State {
-	case approval.StatePending:
+	case setup.ApprovalPending:
 		return p.printText("%s: yes, %d of the %d that are needed\n", i.ID, i.Yes, i.Needed)
-	case approval.StateApproved:
+	case setup.ApprovalApproved:
 		return p.printText("%s is approved by %s; it runs if the rules still let it\n", i.ID, terminal.Clean(i.By))
 	}
 	return p.printText("%s is denied by %s; it does not run\n", i.ID, terminal.Clean(i.By))
 }
 
 // printChange shows a line of watch.
-func (c *approvalsWatchCommand) printChange(i approval.Item) error {
+func (c *approvalsWatchCommand) printChange(i setup.ApprovalItem) error {
 	if c.json {
 		return c.writeJSON(i, true)
 	}

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	osexec "os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -75,9 +78,14 @@ func keepInbox() {
 
 // inbox waits: "inbox waits N" until a process answers and so many calls wait, whose ids and
 // digests are then ID1, DIGEST1 and so on; "inbox ended ID STATE" until that approval has that state.
+// "inbox both ID DIGEST" approves from two processes at the same moment: one of them decides.
 func inbox(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: inbox waits N | inbox ended ID STATE")
+		ts.Fatalf("usage: inbox waits N | inbox ended ID STATE | inbox both ID DIGEST")
+	}
+	if args[0] == "both" {
+		approveTwice(ts, args[1], args[2])
+		return
 	}
 	cfg, err := config.Load(ts.MkAbs("vedette.yaml"), config.Options{})
 	ts.Check(err)
@@ -118,5 +126,37 @@ func awaitApprovals(ts *testscript.TestScript, cfg *config.Config, is func([]app
 		if ctx.Err() != nil {
 			ts.Fatalf("the approvals are not as expected: %d of them, %v", len(list), err)
 		}
+	}
+}
+
+// approveTwice approves from two processes at the same moment. One of them decides, and the other
+// is told who did.
+func approveTwice(ts *testscript.TestScript, id, digest string) {
+	program := ""
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if _, err := os.Stat(filepath.Join(dir, "vedette")); err == nil && program == "" {
+			program = filepath.Join(dir, "vedette")
+		}
+	}
+	var both [2]struct {
+		out []byte
+		err error
+	}
+	var wg sync.WaitGroup
+	for n := range both {
+		wg.Go(func() {
+			cmd := osexec.Command(program, "approvals", "approve", id, "--digest", digest) //nolint:gosec,noctx // the script's own
+			cmd.Dir = ts.MkAbs(".")
+			both[n].out, both[n].err = cmd.CombinedOutput()
+		})
+	}
+	wg.Wait()
+	first, second := both[0], both[1]
+	if first.err != nil {
+		first, second = second, first
+	}
+	ts.Check(first.err)
+	if second.err == nil || !strings.Contains(string(second.out), "takes this answer no more: local:") {
+		ts.Fatalf("the second answer was not refused: %s", second.out)
 	}
 }

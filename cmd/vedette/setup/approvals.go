@@ -16,6 +16,37 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
+// What commands say and show of approvals: see package approval.
+type (
+	ApprovalWord   = approval.Word
+	ApprovalState  = approval.State
+	ApprovalFilter = approval.Filter
+	ApprovalItem   = approval.Item
+	ApprovalCard   = approval.Card
+	ApprovalSheet  = approval.Sheet
+	ApprovalAnswer = approval.Answer
+)
+
+// The words, and the states after an answer that commands tell apart.
+const (
+	ApprovalYes      = approval.Yes
+	ApprovalNo       = approval.No
+	ApprovalPending  = approval.StatePending
+	ApprovalApproved = approval.StateApproved
+)
+
+// ApprovalDigits is how many digits of a digest an answer gives at least.
+const ApprovalDigits = approval.MinDigest
+
+// ApprovalStates lists all states of an approval.
+func ApprovalStates() []string {
+	var out []string
+	for _, s := range approval.States() {
+		out = append(out, string(s))
+	}
+	return out
+}
+
 // Approvals reaches the inbox of a database: through the process that runs on it, or in the
 // database itself where no process does. An answer that is given there counts once the call is
 // asked about again.
