@@ -25,8 +25,8 @@ const RecordAnswered = "approval_answered"
 
 // The codes of RecordAnswered.
 const (
-	CodeSaidYes = "approval.said_yes"
-	CodeSaidNo  = "approval.said_no"
+	CodeSaidYes = "said_yes"
+	CodeSaidNo  = "said_no"
 )
 
 const (
@@ -242,19 +242,25 @@ func endState(rec sentinel.Record) State {
 }
 
 // Prune forgets approvals that ended before the given moment, with their answers, and returns how
-// many. What they held sealed is the journal's to erase.
+// many. Those that expired before it and that no call took up go too. What they held sealed is the
+// journal's to erase.
 func (in *Inbox) Prune(ctx context.Context, before time.Time) (int, error) {
 	all := 0
 	for {
-		n := 0
+		var ids []string
 		err := in.o.Store.Submit(ctx, func(tx *store.Tx) (err error) {
-			n, err = deleteItems(tx, sqlEnded, before.UnixMilli())
+			ids, err = deleteItems(tx, sqlEnded, before.UnixMilli(), before.UnixMilli())
 			return err
 		})
-		if err != nil || n == 0 {
+		if err != nil || len(ids) == 0 {
 			return all, err
 		}
-		all += n
+		all += len(ids)
+		in.mu.Lock()
+		for _, id := range ids {
+			delete(in.open, id)
+		}
+		in.mu.Unlock()
 	}
 }
 

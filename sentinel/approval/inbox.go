@@ -283,8 +283,8 @@ func (in *Inbox) markOpen(tx *store.Tx, id string, open bool) {
 
 // The kinds of what the journal keeps of an approval.
 const (
-	kindSheet  = "approval.sheet"
-	kindAnswer = "approval.answer"
+	kindSheet  = "approvals.sheet"
+	kindAnswer = "approvals.answer"
 )
 
 // refOf is the reference of an approval's values in the journal.

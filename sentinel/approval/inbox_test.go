@@ -475,7 +475,7 @@ func TestInboxTampered(t *testing.T) {
 		"answer to another approval": func(o *office) {
 			o.put(matter{id: "d2", args: `{"to":"cat@x.test"}`})
 			o.mustSay("d2", approval.Yes, "bob")
-			o.edit(`UPDATE journal_values SET call = 'approval/d1' WHERE kind = 'approval.answer'`)
+			o.edit(`UPDATE journal_values SET call = 'approval/d1' WHERE kind = 'approvals.answer'`)
 			o.edit(`UPDATE approvals SET state = 'approved' WHERE id = 'd1'`)
 		},
 		"denied":  func(o *office) { o.edit(`UPDATE approvals SET state = 'denied'`) },
@@ -590,6 +590,13 @@ func TestInboxEnds(t *testing.T) {
 		n, err = o.Prune(t.Context(), began.Add(time.Second))
 		require.NoError(t, err)
 		require.Equal(t, 2, n)
+		o.put(matter{id: "d3"})
+		n, err = o.Prune(t.Context(), began.Add(asking))
+		require.NoError(t, err)
+		require.Zero(t, n, "it has just expired")
+		n, err = o.Prune(t.Context(), began.Add(asking+time.Second))
+		require.NoError(t, err)
+		require.Equal(t, 1, n, "no call took it up")
 	}
 }
 

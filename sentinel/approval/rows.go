@@ -81,7 +81,7 @@ WHERE id = ? AND state = 'approved'`
 	sqlForgetItem  = `DELETE FROM approvals WHERE id = ?`
 	sqlOfUser      = `SELECT id FROM approvals WHERE user = ? LIMIT 500`
 	sqlOfTalk      = `SELECT id FROM approvals WHERE conversation = ? LIMIT 500`
-	sqlEnded       = `SELECT id FROM approvals WHERE ended > 0 AND ended < ? LIMIT 500`
+	sqlEnded       = `SELECT id FROM approvals WHERE ended > 0 AND ended < ? OR ended = 0 AND expires < ? LIMIT 500`
 )
 
 // scanner is a row of either kind of connection.
@@ -282,23 +282,24 @@ func ForgetTx(tx *store.Tx, user, conversation string) (int, error) {
 	if user == "" {
 		query, arg = sqlOfTalk, conversation
 	}
-	return deleteItems(tx, query, arg)
+	ids, err := deleteItems(tx, query, arg)
+	return len(ids), err
 }
 
-// deleteItems deletes the approvals whose ids a query returns.
-func deleteItems(tx *store.Tx, query string, arg any) (int, error) {
-	ids, err := collectTexts(tx, query, arg)
+// deleteItems deletes the approvals whose ids a query returns, and returns the ids.
+func deleteItems(tx *store.Tx, query string, args ...any) ([]string, error) {
+	ids, err := collectTexts(tx, query, args...)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for _, id := range ids {
 		for _, statement := range []string{sqlForgetWords, sqlForgetItem} {
 			if _, err := tx.Exec(statement, id); err != nil {
-				return 0, err
+				return nil, err
 			}
 		}
 	}
-	return len(ids), nil
+	return ids, nil
 }
 
 // collectTexts returns the first column of a query.
