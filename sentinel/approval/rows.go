@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -101,6 +103,43 @@ func scanItem(r scanner) (i Item, err error) {
 	return i, err
 }
 
+// sqlPacked reads the columns of sqlColumns as one text: a list of thousands costs a tenth of what
+// their columns cost one by one. No column can hold the separator, which is a control character.
+const sqlPacked = `SELECT concat_ws(char(31), ` + sqlColumns + `) FROM approvals`
+
+// packedSeparator stands between the columns of sqlPacked.
+const packedSeparator = "\x1f"
+
+// errRow is the error for a row that the inbox did not write.
+var errRow = errors.New("a row of the approvals is not as the inbox writes it")
+
+// parsePacked reads a row of sqlPacked.
+func parsePacked(row string) (i Item, err error) {
+	var f [20]string
+	for n := range f {
+		var more bool
+		if f[n], row, more = strings.Cut(row, packedSeparator); more == (n == len(f)-1) {
+			return i, errRow
+		}
+	}
+	var numbers [7]int64
+	for n, column := range [7]int{8, 9, 11, 12, 15, 16, 19} {
+		if numbers[n], err = strconv.ParseInt(f[column], 10, 64); err != nil {
+			return i, errRow
+		}
+	}
+	i = Item{
+		ID: f[0], Call: f[1], Conversation: f[2], Turn: f[3], Agent: f[4], User: f[5], Skill: f[6], Effect: skills.Effect(f[7]),
+		Outward: numbers[0] != 0, Tainted: numbers[1] != 0, Digest: f[10], Asked: time.UnixMilli(numbers[2]).UTC(),
+		Expires: time.UnixMilli(numbers[3]).UTC(), State: State(f[13]), Code: f[14], Needed: int(numbers[4]), Yes: int(numbers[5]),
+		By: f[17], Via: f[18],
+	}
+	if numbers[6] > 0 {
+		i.At = time.UnixMilli(numbers[6]).UTC()
+	}
+	return i, nil
+}
+
 // showAt is the item as it is at that moment: a question whose time is over has expired, also
 // where no process has said so on record yet.
 func (i Item) showAt(now time.Time) Item {
@@ -144,13 +183,17 @@ func queryItems(ctx context.Context, r *store.Reader, f Filter, now time.Time) (
 	if f.Limit <= 0 || f.Limit > maxListed {
 		f.Limit = maxListed
 	}
-	rows, err := r.Query(ctx, `SELECT `+sqlColumns+` FROM approvals`+where+` ORDER BY asked, id LIMIT ?`, append(args, f.Limit)...)
+	rows, err := r.Query(ctx, sqlPacked+where+` ORDER BY asked, id LIMIT ?`, append(args, f.Limit)...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		i, err := scanItem(rows)
+		var packed string
+		if err := rows.Scan(&packed); err != nil {
+			return nil, err
+		}
+		i, err := parsePacked(packed)
 		if err != nil {
 			return nil, err
 		}
