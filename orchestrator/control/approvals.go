@@ -17,11 +17,14 @@ import (
 // ErrNoInbox is returned by a process whose questions are not kept in an inbox.
 var ErrNoInbox = errors.New("the process keeps no inbox: approvals.inbox is off, or the program asks people in its own way")
 
-// Approvals as the socket carries them, for those who stand behind it.
 type (
+	// ApprovalFilter chooses approvals.
 	ApprovalFilter = approval.Filter
-	ApprovalItem   = approval.Item
-	ApprovalCard   = approval.Card
+	// ApprovalItem is an approval in a list.
+	ApprovalItem = approval.Item
+	// ApprovalCard is an approval with what a person must see.
+	ApprovalCard = approval.Card
+	// ApprovalAnswer is what a person answers.
 	ApprovalAnswer = approval.Answer
 )
 

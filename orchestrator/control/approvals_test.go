@@ -66,7 +66,8 @@ func TestAnswersAreTheCallers(t *testing.T) {
 	require.True(t, strings.HasPrefix(d.answers[0].By, approval.LocalPrefix))
 	require.Equal(t, "local:4000000001", NameLocal(4_000_000_001), "a user without a name")
 	for _, body := range []any{
-		map[string]any{"approval": "d1", "word": "yes", "digest": "abc", "by": "eve"}, map[string]any{"approval": "d1", "word": "yes"}, "yes", nil,
+		map[string]any{"approval": "d1", "word": "yes", "digest": "abc", "by": "eve"},
+		map[string]any{"approval": "d1", "word": "yes"}, "yes", nil,
 	} {
 		err := c.callProcess(t.Context(), http.MethodPost, "/v1/approvals/answers", body, &struct{}{})
 		require.ErrorIs(t, err, approval.ErrAnswer, "%v", body)
@@ -97,7 +98,9 @@ func TestApprovalsRoundTrip(t *testing.T) {
 	var decided *approval.DecidedError
 	require.ErrorAs(t, err, &decided)
 	require.Equal(t, d.fail, err)
-	for _, want := range []error{&approval.StaleError{Approval: "d1"}, &approval.NotAllowedError{Approval: "d1", By: "eve", Rules: []string{"r"}}} {
+	for _, want := range []error{
+		&approval.StaleError{Approval: "d1"}, &approval.NotAllowedError{Approval: "d1", By: "eve", Rules: []string{"r"}},
+	} {
 		d.fail = want
 		_, err = c.ShowApproval(t.Context(), "d1")
 		require.Equal(t, want, err)

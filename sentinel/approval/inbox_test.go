@@ -444,7 +444,6 @@ func TestInboxAsksAgainWhereTheQuestionChanged(t *testing.T) {
 		o.mustSay("d1", w, "bob")
 		o.restart()
 		out, leave := o.ask(matter{code: "judge.ask"})
-		defer leave()
 		require.Eventually(t, func() bool { return o.item("d1").Digest != before }, 20*time.Second, time.Millisecond)
 		require.Empty(t, out)
 		_, err := o.Answer(t.Context(), approval.Answer{Approval: "d1", Word: approval.Yes, By: "bob", Digest: before})
@@ -456,6 +455,7 @@ func TestInboxAsksAgainWhereTheQuestionChanged(t *testing.T) {
 		require.True(t, c.Answers[0].Void)
 		o.mustSay("d1", approval.Yes, "bob")
 		require.Equal(t, sentinel.Allow, receive(t, out).v.Outcome)
+		leave()
 	}
 	o := newOffice(t)
 	o.put(matter{detail: "the model says this"})

@@ -16,14 +16,20 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
-// What commands say and show of approvals: see package approval.
 type (
-	ApprovalWord   = approval.Word
-	ApprovalState  = approval.State
+	// ApprovalWord is what a person says.
+	ApprovalWord = approval.Word
+	// ApprovalState is how far an approval is.
+	ApprovalState = approval.State
+	// ApprovalFilter chooses approvals.
 	ApprovalFilter = approval.Filter
-	ApprovalItem   = approval.Item
-	ApprovalCard   = approval.Card
-	ApprovalSheet  = approval.Sheet
+	// ApprovalItem is an approval in a list.
+	ApprovalItem = approval.Item
+	// ApprovalCard is an approval with what a person must see.
+	ApprovalCard = approval.Card
+	// ApprovalSheet is what a person must see.
+	ApprovalSheet = approval.Sheet
+	// ApprovalAnswer is what a person answers.
 	ApprovalAnswer = approval.Answer
 )
 
