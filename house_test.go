@@ -57,6 +57,7 @@ var rooms = map[string]room{
 	"internal/ids":       {nil, "it makes ids and knows nothing that they are of"},
 	"internal/scrub":     {nil, "it reads texts and knows nothing of who wrote them"},
 	"internal/backoff":   {nil, "it knows pauses and nothing of what is tried again"},
+	"internal/userglob":  {nil, "it reads patterns of users' ids and knows no rule"},
 	"internal/netzone":   {nil, "what reads an address and what dials it ask one function, so it leans on neither"},
 
 	"skills/run/exec/egress": {[]string{"internal/netzone", "skills", "skills/run/exec/egress/listen"},
@@ -99,7 +100,8 @@ var rooms = map[string]room{
 	"sentinel/permission": {append([]string{"sentinel/flow"}, judged...), gate},
 	"sentinel/guard":      {judged, gate},
 	"sentinel/judge":      {append([]string{"sentinel/evidence", "sentinel/flow"}, judged...), gate},
-	"sentinel/approval":   {judged, gate},
+	"sentinel/approval": {append([]string{"sentinel/journal", "sentinel/ledger", "sentinel/store"}, judged...),
+		"it asks people and judges nothing itself; questions and answers are kept, on record, in one transaction"},
 	"sentinel/review":     {append([]string{"agents/llm", "sentinel/evidence", "sentinel/flow"}, judged...), gate},
 	"sentinel/flow":       {judged, "it compares what a call sends with what came back, and judges nothing; several gates ask it"},
 	"sentinel/habit":      {[]string{"sentinel", "skills"}, "it remembers approvals through an interface; what a habit does is the judge's"},
@@ -118,7 +120,7 @@ var rooms = map[string]room{
 	"orchestrator": {[]string{"agents", "agents/llm", "agents/loop", "agents/otp", "config", "orchestrator/admission", "orchestrator/assembly",
 		"orchestrator/control", "orchestrator/history", "orchestrator/telemetry", "sentinel", "skills"},
 		"gates and executors are put together in one place, assembly"},
-	"orchestrator/control": {[]string{"sentinel", "sentinel/pause"},
+	"orchestrator/control": {[]string{"sentinel", "sentinel/approval", "sentinel/pause"},
 		"it carries an operator's word to the process and knows no more of it"},
 	"orchestrator/admission": {nil, "it counts who is at work and knows nothing of the work"},
 	"orchestrator/answers":   {nil, "it reads the text of an answer and needs to know nothing else"},
@@ -128,7 +130,7 @@ var rooms = map[string]room{
 	"orchestrator/eval": {[]string{"config", "internal/advice", "internal/terminal", "orchestrator/assembly", "orchestrator/cases",
 		"orchestrator/control", "sentinel", "sentinel/judge"},
 		"it decides cases with gates that run nothing, knows no model or store, and of the gates only how the judge sums"},
-	"orchestrator/records": {[]string{"internal/advice", "internal/terminal", "orchestrator/history", "sentinel", "sentinel/habit",
+	"orchestrator/records": {[]string{"internal/advice", "internal/terminal", "orchestrator/history", "sentinel", "sentinel/approval", "sentinel/habit",
 		"sentinel/journal", "sentinel/ledger", "sentinel/pause", "sentinel/store", "sentinel/store/keys"},
 		"it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
@@ -144,9 +146,10 @@ var rooms = map[string]room{
 		"sentinel/permission", "sentinel/touch", "skills"}, "it explains and tries rules that others apply"},
 	"cmd/vedette": {[]string{"cmd/vedette/command", "orchestrator"}, "it calls command.Main"},
 	"cmd/vedette/command": {[]string{"cmd/vedette/demo", "cmd/vedette/setup", "internal/terminal", "orchestrator", "orchestrator/cases",
-		"orchestrator/control", "orchestrator/doctor", "orchestrator/eval", "orchestrator/policy", "orchestrator/records", "sentinel/pause",
-		"skills/run/exec"}, "flags, one call and printing: it builds nothing and opens no store"},
-	"cmd/vedette/setup": {[]string{"config", "internal/advice", "orchestrator/assembly", "orchestrator/control", "skills"},
+		"orchestrator/control", "orchestrator/doctor", "orchestrator/eval", "orchestrator/policy", "orchestrator/records",
+		"sentinel/pause", "skills/run/exec"}, "flags, one call and printing: it builds nothing and opens no store"},
+	"cmd/vedette/setup": {[]string{"config", "internal/advice", "orchestrator/assembly", "orchestrator/control", "orchestrator/records",
+		"sentinel/approval", "sentinel/store", "skills"},
 		"it turns a configuration into what a command needs, and decides nothing"},
 	"cmd/vedette/demo": {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "sentinel", "sentinel/approval",
 		"sentinel/ledger", "sentinel/store/keys"}, "wiring only"},
@@ -186,7 +189,8 @@ var only = map[string][]string{
 }
 
 // everywhere are packages of one thing each that every other may use: they import none.
-var everywhere = []string{"internal/backoff", "internal/ids", "internal/plainjson", "internal/runes", "internal/scrub", "internal/textcut"}
+var everywhere = []string{"internal/backoff", "internal/ids", "internal/plainjson", "internal/runes", "internal/scrub", "internal/textcut",
+	"internal/userglob"}
 
 func allowed(list []string, imp string) bool {
 	return slices.ContainsFunc(list, func(m string) bool {
@@ -292,7 +296,7 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 37, // it puts everything together
+	"imports orchestrator/assembly": 38, // it puts everything together
 	"bools sentinel.body":           5,  // fields of a stored record
 }
 

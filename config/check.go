@@ -31,6 +31,7 @@ func (l *loader) checkAll() {
 	}
 	l.checkRoles()
 	l.checkRules()
+	l.checkWho()
 	l.checkTests()
 	l.checkListen()
 	l.checkLimitStore()
@@ -106,6 +107,23 @@ func (l *loader) checkRules() {
 			l.checkModify(i, r, n)
 		}
 		if r.Skill != "" {
+			l.checkPattern(n.get("skill"), known)
+		}
+	}
+}
+
+// checkWho refuses rules of who may approve that no call can meet, or that nothing reads.
+func (l *loader) checkWho() {
+	list := l.valueAt("approvals", "who")
+	if list == nil || list.kind != listNode {
+		return
+	}
+	if !l.cfg.Approvals.Inbox {
+		l.out.add(list.pos, "approvals.who is for the inbox; add inbox: true beside it, or remove it")
+	}
+	known := l.knownSkills()
+	for i, n := range list.items {
+		if i < len(l.cfg.Approvals.Who) && l.cfg.Approvals.Who[i].Skill != "" {
 			l.checkPattern(n.get("skill"), known)
 		}
 	}

@@ -201,6 +201,28 @@ type Approvals struct {
 	Timeout time.Duration `yaml:"timeout" cfg:"min=1s,max=720h"`
 	// Pending bounds the calls that wait for a person at a time.
 	Pending Pending `yaml:"pending"`
+	// Inbox keeps questions in the database, where people answer them, unless the program has
+	// an approver of its own.
+	Inbox bool `yaml:"inbox" json:",omitempty"`
+	// Who says who may answer which questions in the inbox. All rules that match a call hold
+	// together.
+	Who []WhoRule `yaml:"who" json:",omitempty" cfg:"nonempty"`
+}
+
+// WhoRule says who may answer questions about some calls. What it leaves out matches every call.
+type WhoRule struct {
+	// Skill is a skill's name, "domain.*" or "*".
+	Skill string `yaml:"skill"`
+	// Effect is one effect.
+	Effect string `yaml:"effect" cfg:"enum=read|create|modify|irreversible|costs_money"`
+	// Users are patterns of the requesters' ids, as in a permission rule.
+	Users []string `yaml:"users" cfg:"nonempty"`
+	// Approvers are the names of those who may answer; none is everybody who is authenticated.
+	Approvers []string `yaml:"approvers" cfg:"nonempty"`
+	// Min is how many different people must say yes; 0 is 1.
+	Min int `yaml:"min" cfg:"min=1,max=100"`
+	// ExcludeRequester keeps the user on whose behalf the call is made from answering.
+	ExcludeRequester bool `yaml:"exclude_requester"`
 }
 
 // Pending is how many calls may wait for a person at a time.

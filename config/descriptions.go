@@ -101,7 +101,17 @@ var descriptions = map[string]string{
 		"begins at zero; with limits.store on Redis it does not.",
 
 	"Approvals.timeout": "How long a held call waits for a person (default 5m).",
-	"Approvals.pending": "How many calls may wait for a person at a time; a call beyond that is denied and no question is asked.",
+	"Approvals.inbox": "true keeps questions in the database until a person answers: vedette approvals, or the program (default false). " +
+		"A program with an approver of its own doesn't use it.",
+	"Approvals.who": "Who may answer which questions of the inbox; all rules that match a call hold together. Without a rule " +
+		"everybody who is authenticated may, and one yes is enough.",
+	"WhoRule.skill":             "A skill's name, domain.* or * (default *).",
+	"WhoRule.effect":            "One effect; without it, every effect.",
+	"WhoRule.users":             "Patterns of the ids of users on whose behalf a call is made, with * and ?; without it, every user.",
+	"WhoRule.approvers":         "The names of those who may answer, such as local:ann; without it, everybody who is authenticated.",
+	"WhoRule.min":               "How many different people must say yes (default 1).",
+	"WhoRule.exclude_requester": "true keeps the user on whose behalf the call is made from answering.",
+	"Approvals.pending":         "How many calls may wait for a person at a time; a call beyond that is denied and no question is asked.",
 
 	"Pending.user":         "A user's calls that may wait for a person (default 20).",
 	"Pending.conversation": "A conversation's calls that may wait for a person (default 5).",

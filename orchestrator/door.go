@@ -74,3 +74,27 @@ func (d door) Lift(ctx context.Context, t control.Target, by string) (bool, erro
 	}
 	return ok, err
 }
+
+// ListApprovals returns the approvals that the filter chooses.
+func (d door) ListApprovals(ctx context.Context, f control.ApprovalFilter) ([]control.ApprovalItem, error) {
+	if d.parts.Inbox == nil {
+		return nil, control.ErrNoInbox
+	}
+	return d.parts.Inbox.List(ctx, f)
+}
+
+// ShowApproval returns one approval with what a person must see.
+func (d door) ShowApproval(ctx context.Context, begin string) (control.ApprovalCard, error) {
+	if d.parts.Inbox == nil {
+		return control.ApprovalCard{}, control.ErrNoInbox
+	}
+	return d.parts.Inbox.Show(ctx, begin)
+}
+
+// AnswerApproval takes a person's answer.
+func (d door) AnswerApproval(ctx context.Context, a control.ApprovalAnswer) (control.ApprovalItem, error) {
+	if d.parts.Inbox == nil {
+		return control.ApprovalItem{}, control.ErrNoInbox
+	}
+	return d.parts.Inbox.Answer(ctx, a)
+}

@@ -79,7 +79,8 @@ func (e *ModelError) Error() string { return "the orchestrator's model can't be 
 type Options struct {
 	// Skills are Go functions that join the configured skills.
 	Skills []*skills.GoSkill
-	// Approver asks people; nil means that no person can approve.
+	// Approver asks people. Nil means the inbox where the configuration says approvals.inbox: true,
+	// and otherwise that no person can approve.
 	Approver sentinel.Approver
 	// Credentials finds users' credentials that the configuration leaves to the
 	// program: see skills.CredentialResolver.
@@ -206,7 +207,7 @@ func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error
 // begun to purge. No conversation is opened before that.
 func (o *Orchestrator) openHistory(ctx context.Context) error {
 	parts := o.parts
-	kept, err := history.Open(ctx, parts.Store, parts.Journal, history.Options{Ledger: parts.Ledger})
+	kept, err := history.Open(ctx, parts.Store, parts.Journal, history.Options{Ledger: parts.Ledger, Forget: parts.ForgetApprovals})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -24,6 +26,14 @@ func (s *Skill) Secretive() bool { return s.notes.secret }
 // replaced by the text "[secret]".
 func (s *Skill) WithoutSecrets(args map[string]any) map[string]any {
 	out, _ := new(secretHider).hideSecrets(s.notes.root, args, true).(map[string]any)
+	return out
+}
+
+// WithSizedSecrets returns a copy of args for a person who is asked about the call. In place of
+// an x-secret text is its size, as in "[secret, 32 characters]"; what is secret and no text is
+// "[secret]".
+func (s *Skill) WithSizedSecrets(args map[string]any) map[string]any {
+	out, _ := (&secretHider{sized: true}).hideSecrets(s.notes.root, args, true).(map[string]any)
 	return out
 }
 
@@ -63,14 +73,29 @@ type secretHider struct {
 	// unnamed hides too what the schema doesn't name. In arguments that no schema has
 	// validated, a secret may stand under a name that is spelt wrong.
 	unnamed bool
+	sized   bool // a text's size stands in its place
 	hidden  bool // something was
+}
+
+// markSecret is what stands in the place of a secret.
+func (h *secretHider) markSecret(v any) string {
+	text, ok := v.(string)
+	if !h.sized || !ok {
+		return Hidden
+	}
+	n := utf8.RuneCountInString(text)
+	unit := " characters]"
+	if n == 1 {
+		unit = " character]"
+	}
+	return strings.TrimSuffix(Hidden, "]") + ", " + strconv.Itoa(n) + unit
 }
 
 // hideSecrets returns a value without its secrets. named says that the schema names it.
 func (h *secretHider) hideSecrets(at view, v any, named bool) any {
 	if h.unnamed && !named || at.unionMarks().Has(Secret) {
 		h.hidden = true
-		return Hidden
+		return h.markSecret(v)
 	}
 	switch v := v.(type) {
 	case map[string]any:

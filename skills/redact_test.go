@@ -113,3 +113,22 @@ func TestWhichScopeTakesSecrets(t *testing.T) {
 	s, _ := reg.Get("vault.open")
 	require.Equal(t, map[string]any{"other": "o", "key": skills.Hidden}, s.WithoutSecrets(map[string]any{"other": "o", "key": "k"}))
 }
+
+// A person who is asked sees how long a secret is, and nothing else of it.
+func TestSizedSecrets(t *testing.T) {
+	s := compile(t, skills.Create, vaultSchema)
+	for _, tc := range []struct{ in, want string }{
+		{`{"name":"a","key":"kSECRETSECRETSECRETSECRETSECRETSE"}`, `{"key":"[secret, 32 characters]","name":"a"}`},
+		{`{"key":"ké"}`, `{"key":"[secret, 2 characters]"}`},
+		{`{"key":"k"}`, `{"key":"[secret, 1 character]"}`},
+		{`{"key":""}`, `{"key":"[secret, 0 characters]"}`},
+		{`{"key":null}`, `{"key":"[secret]"}`},
+		{`{"all":[{"user":"u","pw":"SECRET"},{"pw":7}]}`, `{"all":[{"pw":"[secret, 6 characters]","user":"u"},{"pw":"[secret]"}]}`},
+	} {
+		var args map[string]any
+		require.NoError(t, json.Unmarshal([]byte(tc.in), &args))
+		got, err := json.Marshal(s.WithSizedSecrets(args))
+		require.NoError(t, err)
+		require.JSONEq(t, tc.want, string(got), tc.in)
+	}
+}

@@ -86,8 +86,12 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := p.openInbox(ctx, o); err != nil {
+		return err
+	}
 	p.recorder = recorder.New(recorder.Options{
-		Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Retention: cfg.Journal.Retention, Now: o.Now, Observe: o.ObserveRecord,
+		Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Retention: cfg.Journal.Retention, Now: o.Now, OnRecord: p.onRecord,
+		Observe: o.ObserveRecord,
 	})
 	if cfg.Judge.KeepsHabits() {
 		p.habits = p.recorder.NewHabits(p.Keys.Digest(), o.Log)
@@ -139,7 +143,7 @@ func (p *Parts) buildCheckpoint(ctx context.Context, o Options) error {
 	}
 	p.Checkpoint, err = sentinel.New(sentinel.Options{
 		Registry: p.Registry, Gates: gs, Env: newEnvironment(cfg, false), Limiter: p.newLimiter(o), LimitsAway: away,
-		Approver: o.Approver, AskTimeout: cfg.Approvals.Timeout, Readmit: o.Readmit,
+		Approver: p.chooseApprover(o), AskTimeout: cfg.Approvals.Timeout, Readmit: o.Readmit,
 		Pending: sentinel.PendingLimits(cfg.Approvals.Pending),
 		Pauser:  p.Pauses, Recorder: p.recorder, History: p.recorder, Marks: p.recorder, Habits: p.habits, Follows: newLayers(cfg),
 		Issuer: sign, Executors: execs, Queues: p.buildQueues(execs, natives),
@@ -246,10 +250,14 @@ func (p *Parts) buildUpkeep(o Options) {
 		uo.Layers = newLayers(p.Config)
 	}
 	p.unfinished = unfinished.New(uo)
-	p.maintenance = maintenance.New(maintenance.Options{
+	mo := maintenance.Options{
 		Values: p.Journal, Warrants: p.Store, Refusals: p.Checkpoint, Questions: p.unfinished,
 		Ticks: o.Maintain, Now: o.Now, Log: o.Log,
-	})
+	}
+	if p.Inbox != nil {
+		mo.Approvals, mo.ApprovalsKept = p.Inbox, p.Config.Journal.Retention
+	}
+	p.maintenance = maintenance.New(mo)
 }
 
 // startBackground runs the maintenance, and asks the review's models what is known, until

@@ -18,6 +18,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/judge"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
@@ -48,6 +49,9 @@ type Parts struct {
 	Journal    *journal.Journal
 	Keys       *keys.Keys
 	Pauses     *pause.Switch
+	// Inbox is where people answer; nil where approvals.inbox is off, or the program has an
+	// Approver of its own.
+	Inbox *approval.Inbox
 	// Review is the gate that asks models; nil where it is left out.
 	Review *review.Gate
 	// Links are the hosts that links in answers may lead to, by answers.links.

@@ -117,7 +117,7 @@ func (c *Client) callProcess(ctx context.Context, method, path string, in, out a
 		if err := d.Decode(&f); err != nil || f.Error == "" {
 			return fmt.Errorf("the process answered with status %d", res.StatusCode)
 		}
-		return errors.New(f.Error)
+		return f.decodeError()
 	}
 	return d.Decode(out)
 }

@@ -29,6 +29,9 @@
 //	DELETE /v1/pauses     lift one
 //	GET    /v1/in-flight  the calls that wait for a person or run
 //	GET    /v1/top        what the process is doing
+//	GET    /v1/approvals          the calls that wait for an answer; filters as its query
+//	GET    /v1/approvals/{id}     one of them, with what a person must see
+//	POST   /v1/approvals/answers  answer one, in the name of the user at the other end
 //
 // What not to do: don't forward the socket to another machine, and don't mount
 // it into a container that runs skills: it is the one thing that lifts a pause.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 )
 
@@ -128,6 +129,7 @@ func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(n
 	mux.HandleFunc("POST /v1/pauses", s.newHandler(s.onPause))
 	mux.HandleFunc("DELETE /v1/pauses", s.newHandler(s.onLift))
 	mux.HandleFunc("GET /v1/in-flight", s.newHandler(func(*http.Request) (any, error) { return s.b.InFlight(), nil }))
+	s.serveApprovals(mux)
 	mux.HandleFunc("GET /v1/top", s.newHandler(func(*http.Request) (any, error) { return s.b.Top(), nil }))
 	s.http = &http.Server{
 		Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: callTimeout, WriteTimeout: callTimeout,
@@ -173,6 +175,11 @@ func (s *Server) Close(ctx context.Context) error {
 // failed is an error as it goes over the wire.
 type failed struct {
 	Error string `json:"error"`
+	// Of errors about approvals: a code, and what it says more.
+	Code       string                    `json:"code,omitempty"`
+	Decided    *approval.DecidedError    `json:"decided,omitempty"`
+	Stale      *approval.StaleError      `json:"stale,omitempty"`
+	NotAllowed *approval.NotAllowedError `json:"not_allowed,omitempty"`
 }
 
 // errBody refuses a body that is no Target.
@@ -185,22 +192,28 @@ func (s *Server) newHandler(h func(*http.Request) (any, error)) http.HandlerFunc
 		switch c, ok := r.Context().Value(callerKey{}).(caller); {
 		case !ok || c.err != nil || c.uid != os.Getuid() && c.uid != 0:
 			s.log.Warn("another user, or somebody unknown, was turned away at the control socket", "error", c.err)
-			s.writeAnswer(w, http.StatusForbidden, failed{"only the user whose process this is, and root, may"})
+			s.writeAnswer(w, http.StatusForbidden, failed{Error: "only the user whose process this is, and root, may"})
 			return
 		case c.own:
 			s.log.Error("a process that this one has started was turned away at the control socket", "pid", c.pid)
-			s.writeAnswer(w, http.StatusForbidden, failed{"what this process has started may not"})
+			s.writeAnswer(w, http.StatusForbidden, failed{Error: "what this process has started may not"})
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		v, err := h(r)
-		switch {
-		case err == nil:
+		if err == nil {
 			s.writeAnswer(w, http.StatusOK, v)
+			return
+		}
+		if status, f, ok := encodeApprovalError(err); ok {
+			s.writeAnswer(w, status, f)
+			return
+		}
+		switch {
 		case errors.Is(err, pause.ErrTarget), errors.Is(err, pause.ErrUnknown), errors.Is(err, errBody), errors.Is(err, pause.ErrFull):
-			s.writeAnswer(w, http.StatusBadRequest, failed{err.Error()})
+			s.writeAnswer(w, http.StatusBadRequest, failed{Error: err.Error()})
 		default:
-			s.writeAnswer(w, http.StatusInternalServerError, failed{err.Error()})
+			s.writeAnswer(w, http.StatusInternalServerError, failed{Error: err.Error()})
 		}
 	}
 }

@@ -134,8 +134,12 @@ func (e *exam) examineApprovals(context.Context) {
 		e.ok("approvals", "no rule and no skill asks a person; only what could not be judged would")
 		return
 	}
+	if e.cfg.Approvals.Inbox {
+		e.ok("approvals", describeAsking(rules, always)+" a person; questions wait in the inbox: vedette approvals list")
+		return
+	}
 	e.warn("approvals", describeAsking(rules, always)+" a person, and the configuration names no person who is asked",
-		"a program that embeds Vedette has to give it an Approver; where no person can approve, ask is deny")
+		"say approvals: {inbox: true}, or give the program an Approver; where no person can approve, ask is deny")
 }
 
 // describeAsking says how many rules and skills ask, with the verb.

@@ -70,6 +70,9 @@ type Options struct {
 	Now func() time.Time
 	// Ledger has the records of purges. Without it nothing can be purged.
 	Ledger *ledger.Ledger
+	// Forget, if set, deletes some rows that others keep of a user or of a conversation, one of the
+	// two is empty, and returns how many: 0 ends it. A purge calls it after the values are erased.
+	Forget func(tx *store.Tx, user, conversation string) (int, error)
 }
 
 // Conversation is what is known of one conversation.
@@ -111,6 +114,7 @@ type History struct {
 	jr     *journal.Journal
 	ledger *ledger.Ledger
 	now    func() time.Time
+	forget func(tx *store.Tx, user, conversation string) (int, error) // nil where others keep nothing
 }
 
 // Open makes the table where it is missing.
@@ -121,7 +125,7 @@ func Open(ctx context.Context, st *store.Store, jr *journal.Journal, o Options) 
 	if err := st.Migrate(ctx, "history", schema); err != nil {
 		return nil, err
 	}
-	return &History{st, jr, o.Ledger, o.Now}, nil
+	return &History{st, jr, o.Ledger, o.Now, o.Forget}, nil
 }
 
 // Get returns a conversation; ok is false for one that is not known. ErrPurging:

@@ -220,6 +220,9 @@ func (h *History) finishPurge(ctx context.Context, p purge) (n Purged, err error
 	if err != nil {
 		return n, fmt.Errorf("erase values: %w", err)
 	}
+	if err := h.forgetRows(ctx, p.who); err != nil {
+		return n, fmt.Errorf("forget what others keep: %w", err)
+	}
 	err = h.eraseInSteps(ctx, p.id, sqlForgotten, func(tx *store.Tx) (int, error) {
 		query, arg := sqlForgetUser, p.who.User
 		if arg == "" {
@@ -236,6 +239,20 @@ func (h *History) finishPurge(ctx context.Context, p purge) (n Purged, err error
 		return n, cut
 	}
 	return h.endPurge(ctx, p, cut)
+}
+
+// forgetRows has others delete their rows.
+func (h *History) forgetRows(ctx context.Context, w Who) error {
+	for n := 1; n > 0 && h.forget != nil; {
+		err := h.st.Submit(ctx, func(tx *store.Tx) (err error) {
+			n, err = h.forget(tx, w.User, w.Conversation)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // eraseInSteps erases until there is nothing left. Each step counts what it erased

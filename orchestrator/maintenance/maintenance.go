@@ -59,12 +59,21 @@ type Questions interface {
 	ExpireCommits(ctx context.Context) error
 }
 
+// Approvals are forgotten a while after they ended.
+type Approvals interface {
+	Prune(ctx context.Context, before time.Time) (int, error)
+}
+
 // Options say what is maintained.
 type Options struct {
 	Values    Values
 	Warrants  Warrants
 	Refusals  Refusals
 	Questions Questions
+	// Approvals is nil where the program asks people in its own way. They are forgotten
+	// ApprovalsKept after their end.
+	Approvals     Approvals
+	ApprovalsKept time.Duration
 	// Ticks say when things are forgotten, after the time at start; nil means every ten
 	// minutes.
 	Ticks <-chan time.Time
@@ -156,6 +165,12 @@ func (m *Maintenance) forgetExpired(ctx context.Context) {
 		return err
 	})
 	runContained(ctx, m.o.Log, "throw away what waited for expired questions", m.o.Questions.ExpireCommits)
+	if m.o.Approvals != nil {
+		runContained(ctx, m.o.Log, "forget approvals that ended", func(ctx context.Context) error {
+			_, err := m.o.Approvals.Prune(ctx, m.o.Now().Add(-m.o.ApprovalsKept))
+			return err
+		})
+	}
 	runContained(ctx, m.o.Log, "forget spent warrants", func(ctx context.Context) error {
 		_, err := m.o.Warrants.PruneSpent(ctx, m.o.Now().Add(-spentKept))
 		return err

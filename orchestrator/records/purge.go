@@ -9,6 +9,7 @@ import (
 
 	"github.com/vedette-dev/vedette/internal/advice"
 	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -79,7 +80,7 @@ func eraseAndRecord(ctx context.Context, st *store.Store, dir string, o PurgeOpt
 	if err != nil {
 		return p, err
 	}
-	h, err := history.Open(ctx, st, jr, history.Options{Ledger: l})
+	h, err := history.Open(ctx, st, jr, history.Options{Ledger: l, Forget: approval.ForgetTx})
 	if err != nil {
 		return p, err
 	}

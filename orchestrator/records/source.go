@@ -14,6 +14,7 @@ import (
 
 	"github.com/vedette-dev/vedette/internal/advice"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/habit"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
@@ -52,7 +53,7 @@ func (e *IntegrityError) Advice() string { return e.Todo }
 func Kinds() []string {
 	return []string{
 		sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome,
-		pause.RecordPaused, pause.RecordLifted, sentinel.RecordPurge, habit.RecordRevoked,
+		pause.RecordPaused, pause.RecordLifted, sentinel.RecordPurge, habit.RecordRevoked, approval.RecordAnswered,
 	}
 }
 

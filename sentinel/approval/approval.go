@@ -1,5 +1,14 @@
-// Package approval asks people about calls whose outcome is Ask. Terminal asks
-// at a terminal; other ways implement sentinel.Approver too.
+// Package approval asks people about calls whose outcome is Ask. Inbox keeps the questions in
+// the database until people answer them, from wherever the program lets them. Terminal asks at a
+// terminal. Other ways implement sentinel.Approver too.
+//
+//	list, err := inbox.List(ctx, approval.Filter{Conversation: id})
+//	card, err := inbox.Show(ctx, list[0].ID)
+//	item, err := inbox.Answer(ctx, approval.Answer{
+//		Approval: card.ID, Word: approval.Yes, Digest: card.Digest, By: "ann", Via: "web",
+//	})
+//
+// Programs reach the inbox of a configuration as Parts().Inbox of their orchestrator.
 //
 // An approver sees the call as it will run: the canonical arguments, what they
 // would touch, the user's request, and every reason for asking. x-secret values
@@ -14,7 +23,7 @@
 // has answered, and the checkpoint decides by the context's cause whether the
 // call has expired, was withdrawn, or stays held and is asked about again.
 //
-// What not to do: don't answer Allow for a call without having shown it; don't
+// What not to do: don't take Answer.By from what a caller sends. Don't answer Allow for a call without having shown it; don't
 // take a timeout or a closed input for a yes; don't take the end of the context
 // for a no.
 package approval

@@ -96,7 +96,7 @@ func outwardNote(c sentinel.Call) string {
 func (s *sheet) writeArguments(c sentinel.Call) {
 	args := c.Parsed()
 	if skill := c.Skill(); skill != nil {
-		args = skill.WithoutSecrets(args)
+		args = skill.WithSizedSecrets(args)
 	}
 	for i, k := range slices.Sorted(maps.Keys(args)) {
 		if i == maxArguments {

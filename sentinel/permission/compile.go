@@ -13,6 +13,7 @@ import (
 
 	"context"
 
+	"github.com/vedette-dev/vedette/internal/userglob"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -89,7 +90,7 @@ func (c *compiler) compileRule(i int, in Rule) (*rule, error) {
 	r.covers, err = c.compilePattern(at+".skill", in.Skill)
 	errs = append(errs, err)
 	for j, u := range in.Users {
-		g, mistake := parseGlob(u)
+		g, mistake := userglob.Parse(u)
 		if mistake != "" {
 			errs = append(errs, &skills.PathError{Path: fmt.Sprintf("%s.users[%d]", at, j), Msg: mistake})
 		}

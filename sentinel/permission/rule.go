@@ -9,6 +9,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
+	"github.com/vedette-dev/vedette/internal/userglob"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -19,7 +20,7 @@ type rule struct {
 	index   int    // its place in the list
 	signal  string // "rule permissions[1]": how records name it
 	covers  func(skill string) bool
-	users   []glob
+	users   []userglob.Glob
 	globs   []string
 	tree    *cel.Ast    // nil where there is no condition
 	program cel.Program // nil where there is no condition
@@ -35,7 +36,7 @@ type rule struct {
 
 // isForUser reports whether the rule is about the user.
 func (r *rule) isForUser(user string) bool {
-	return len(r.users) == 0 || slices.ContainsFunc(r.users, func(g glob) bool { return g.matches(user) })
+	return len(r.users) == 0 || slices.ContainsFunc(r.users, func(g userglob.Glob) bool { return g.Matches(user) })
 }
 
 // declaredArgs returns the arguments the condition reads that the skill declares.

@@ -60,6 +60,9 @@ type Options struct {
 	Retention time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// OnRecord, if set, is called in the transaction of each record, after its parts. Its error is
+	// the record's, and nothing is written then. It must not block.
+	OnRecord func(tx *store.Tx, rec sentinel.Record) error
 	// Observe is told of each record once it is durable or has failed. It must not block.
 	// Nil tells of none.
 	Observe func(kind string, took time.Duration, err error)
@@ -124,7 +127,10 @@ func (r *Recorder) commitRecord(ctx context.Context, rec sentinel.Record) error 
 			ID: rec.ID, Time: rec.At, Kind: rec.Kind, Call: rec.CallID, Decision: rec.DecisionID, Conversation: rec.Conversation,
 			User: rec.User, Agent: rec.Agent, Skill: rec.Skill, Outcome: rec.Outcome, Gate: rec.Gate, Code: rec.Code, Body: rec.Body,
 		})
-		return err
+		if err != nil || r.o.OnRecord == nil {
+			return err
+		}
+		return r.o.OnRecord(tx, rec)
 	})
 }
 

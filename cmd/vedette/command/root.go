@@ -14,7 +14,8 @@ import (
 func newCommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newDemoCommand, newCheckCommand, newEvalCommand, newExplainCommand, newTestCommand, newLintCommand, newValidateCommand, newDoctorCommand,
-		newLedgerCommand, newJournalCommand, newHabitsCommand, newTopCommand, newPauseCommand, newVersionCommand, newExitCodesCommand,
+		newApprovalsCommand, newLedgerCommand, newJournalCommand, newHabitsCommand, newTopCommand, newPauseCommand, newVersionCommand,
+		newExitCodesCommand,
 	}
 }
 

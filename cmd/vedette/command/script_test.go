@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 	exec.MaybeChild()
 	testscript.Main(m, map[string]func(){
 		"vedette":  func() { os.Exit(Main(orchestrator.Options{})) },
+		"keeper":   keepInbox,
 		"embedded": func() { os.Exit(Main(orchestrator.Options{Skills: []*skills.GoSkill{payInvoice()}, NoReview: true})) },
 	})
 }
@@ -63,7 +64,7 @@ func TestScript(t *testing.T) {
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status, "golden": golden, "digests": digests, "mode": mode, "record": record, "tamper": tamper, "approvals": keepApprovals,
-			"listening": listening, "locked": locked,
+			"listening": listening, "locked": locked, "inbox": inbox,
 			"scripted": serveScript, "fault": fault, "asked": asked, "ask": ask, "rows": hasRows, "tear": tear, "wire": wire, "alike": sameReport,
 		},
 	})

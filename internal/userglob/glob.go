@@ -1,4 +1,12 @@
-package permission
+// Package userglob matches ids of users against patterns. Permission rules and the rules of
+// who may approve read patterns alike.
+//
+//	g, mistake := userglob.Parse("guest-*")
+//	g.Matches("guest-17")
+//
+// What not to do: don't take a text that Parse refuses for plain characters. It would match
+// no user, and a rule that narrows would narrow for no user.
+package userglob
 
 import (
 	"slices"
@@ -6,12 +14,12 @@ import (
 	"unicode/utf8"
 )
 
-// glob is a pattern of user ids. It is not a pattern of paths: a user's id may
+// Glob is a pattern of user ids. Its zero value matches the empty id alone. It is not a pattern of paths: a user's id may
 // hold a slash, as an issuer's URL often does. So a slash is a character like
 // others.
-type glob []part
+type Glob []part
 
-// part is one step of a glob. It is a run of any characters, or one character that
+// part is one step of a Glob. It is a run of any characters, or one character that
 // is or is not among some ranges.
 type part struct {
 	any    bool // *
@@ -22,11 +30,11 @@ type part struct {
 // everyRune is what ? stands for.
 var everyRune = [2]rune{0, utf8.MaxRune}
 
-// parseGlob reads a pattern. The message says what is wrong with it; it is empty for
-// a good one. parseGlob refuses what other kinds of glob read in another way. Taken
+// Parse reads a pattern. The message says what is wrong with it; it is empty for
+// a good one. Parse refuses what other kinds of glob read in another way. Taken
 // as plain characters such a pattern would match no user, and a rule that denies
 // would deny no user.
-func parseGlob(s string) (g glob, mistake string) {
+func Parse(s string) (g Glob, mistake string) {
 	if s == "" {
 		return nil, "is empty; write a user's id, with * and ? for what may differ"
 	}
@@ -100,10 +108,10 @@ func (p part) matchesRune(r rune) bool {
 	return in != p.not
 }
 
-// matches reports whether the glob describes the whole text. It never goes back
+// Matches reports whether the Glob describes the whole text. It never goes back
 // further than to the last star. So its cost is at most the product of the
 // lengths.
-func (g glob) matches(text string) bool {
+func (g Glob) Matches(text string) bool {
 	s := []rune(text)
 	gi, si, star, from := 0, 0, -1, 0
 	for si < len(s) {

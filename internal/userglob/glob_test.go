@@ -1,4 +1,4 @@
-package permission
+package userglob
 
 import (
 	"regexp"
@@ -29,13 +29,13 @@ func TestGlob(t *testing.T) {
 		{`[\][*][{][}][[]`, []string{`\*{}[`}, []string{`*{}[`}},
 		{"*", []string{"", "team/ada"}, nil},
 	} {
-		g, mistake := parseGlob(tc.glob)
+		g, mistake := Parse(tc.glob)
 		require.Empty(t, mistake, tc.glob)
 		for _, s := range tc.fit {
-			require.True(t, g.matches(s), "%s %q", tc.glob, s)
+			require.True(t, g.Matches(s), "%s %q", tc.glob, s)
 		}
 		for _, s := range tc.miss {
-			require.False(t, g.matches(s), "%s %q", tc.glob, s)
+			require.False(t, g.Matches(s), "%s %q", tc.glob, s)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func TestGlobMistakes(t *testing.T) {
 		"[": "without a ]", "[]": "without a ]",
 		"[^]": "without a ]", "a]": "[]]", "[!a]": "[^", "[z-a]": "range", "a\xff": "UTF-8", "\ufffd": "UTF-8",
 	} {
-		_, mistake := parseGlob(glob)
+		_, mistake := Parse(glob)
 		require.Contains(t, mistake, want, "%q", glob)
 	}
 }
@@ -67,10 +67,10 @@ func TestGlobEqualsRegexp(t *testing.T) {
 			glob.WriteString(p)
 			expr.WriteString(pieces[p])
 		}
-		g, mistake := parseGlob(glob.String())
+		g, mistake := Parse(glob.String())
 		require.Empty(t, mistake)
 		text := rapid.StringOfN(rapid.SampledFrom([]rune("ab/.\n")), 0, 10, -1).Draw(t, "text")
-		require.Equal(t, regexp.MustCompile("^(?:"+expr.String()+")$").MatchString(text), g.matches(text), "%s %q", glob.String(), text)
+		require.Equal(t, regexp.MustCompile("^(?:"+expr.String()+")$").MatchString(text), g.Matches(text), "%s %q", glob.String(), text)
 	})
 }
 
@@ -80,10 +80,10 @@ func FuzzGlob(f *testing.F) {
 		f.Add(s, "guest-1/x")
 	}
 	f.Fuzz(func(t *testing.T, glob, text string) {
-		g, mistake := parseGlob(glob)
+		g, mistake := Parse(glob)
 		if mistake == "" {
 			require.NotEmpty(t, g)
-			g.matches(text)
+			g.Matches(text)
 		}
 	})
 }

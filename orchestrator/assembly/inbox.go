@@ -1,0 +1,78 @@
+package assembly
+
+import (
+	"context"
+
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/approval"
+	"github.com/vedette-dev/vedette/sentinel/store"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// NewApprovalPolicy reads who may answer what. The error has its places in the file.
+func NewApprovalPolicy(cfg *config.Config) (*approval.Policy, error) {
+	p, err := newApprovalPolicy(cfg)
+	return p, cfg.Locate(err)
+}
+
+// newApprovalPolicy reads the rules under approvals.who.
+func newApprovalPolicy(cfg *config.Config) (*approval.Policy, error) {
+	rules := make([]approval.Rule, len(cfg.Approvals.Who))
+	for i, w := range cfg.Approvals.Who {
+		rules[i] = approval.Rule{
+			Skill: w.Skill, Effect: skills.Effect(w.Effect), Users: w.Users, Approvers: w.Approvers, Min: w.Min,
+			ExcludeRequester: w.ExcludeRequester,
+		}
+	}
+	return approval.NewPolicy(rules)
+}
+
+// checkApprovalPolicy finds the mistakes under approvals.who.
+func checkApprovalPolicy(cfg *config.Config) error {
+	_, err := newApprovalPolicy(cfg)
+	return err
+}
+
+// openInbox opens the inbox where the configuration wants it and the program has no approver of
+// its own. Store, ledger and journal are open by then.
+func (p *Parts) openInbox(ctx context.Context, o Options) error {
+	cfg := p.Config
+	if !cfg.Approvals.Inbox {
+		return nil
+	}
+	if o.Approver != nil {
+		o.Log.Warn("approvals.inbox is on and not used: the program has an approver of its own")
+		return nil
+	}
+	who, err := newApprovalPolicy(cfg)
+	if err != nil {
+		return cfg.Locate(err)
+	}
+	p.Inbox, err = approval.OpenInbox(ctx, approval.InboxOptions{
+		Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Key: p.Keys.Digest(), Policy: who, Retention: cfg.Journal.Retention,
+		Now: o.Now, Log: o.Log,
+	})
+	return err
+}
+
+// chooseApprover returns who asks people: the program's own approver, the inbox, or none.
+func (p *Parts) chooseApprover(o Options) sentinel.Approver {
+	if o.Approver == nil && p.Inbox != nil {
+		return p.Inbox
+	}
+	return o.Approver
+}
+
+// onRecord ends the approval of a call that is decided, in the transaction of its record.
+func (p *Parts) onRecord(tx *store.Tx, rec sentinel.Record) error {
+	if p.Inbox == nil {
+		return nil
+	}
+	return p.Inbox.CloseTx(tx, rec)
+}
+
+// ForgetApprovals deletes some approvals of a user or of a conversation: see approval.ForgetTx.
+func (p *Parts) ForgetApprovals(tx *store.Tx, user, conversation string) (int, error) {
+	return approval.ForgetTx(tx, user, conversation)
+}

@@ -1,0 +1,345 @@
+package approval
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/vedette-dev/vedette/internal/ids"
+	"github.com/vedette-dev/vedette/internal/plainjson"
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/store"
+)
+
+// RecordAnswered is the kind of record that the ledger has of each answer, before it counts.
+// Its code is CodeSaidYes or CodeSaidNo.
+const RecordAnswered = "approval_answered"
+
+// The codes of RecordAnswered.
+const (
+	CodeSaidYes = "said_yes"
+	CodeSaidNo  = "said_no"
+)
+
+const (
+	// MaxFeedback is the greatest size of a feedback in bytes.
+	MaxFeedback = 4 << 10
+	// MaxName is the greatest size of Answer.By and Answer.Via in bytes.
+	MaxName = 128
+	// MinDigest is how much of a digest an Answer gives at least, in hexadecimal digits.
+	MinDigest = 16
+)
+
+// Answer is what a person says to a question.
+type Answer struct {
+	// Approval is the whole id of the approval.
+	Approval string
+	Word     Word
+	// Feedback is the person's own words, at most MaxFeedback bytes. With a no the agent reads
+	// them as the refusal's text, marked as a person's. They are kept sealed.
+	Feedback string
+	// Digest is Item.Digest as the person was shown it, or its first MinDigest digits at least. An
+	// answer to another digest is a *StaleError. Empty compares nothing: for programs alone that
+	// show and answer in one step.
+	Digest string
+	// By is who answers, by the program's authentication. It must never come from a request's
+	// body. Via says how: "cli", "web".
+	By, Via string
+}
+
+// checkForm refuses an answer that can't be one.
+func (a Answer) checkForm() error {
+	switch {
+	case a.Word != Yes && a.Word != No:
+		return fmt.Errorf("%w: its word is %q; say %s or %s", ErrAnswer, a.Word, Yes, No)
+	case a.By == "":
+		return fmt.Errorf("%w: it says not who answers", ErrAnswer)
+	case !isPlainName(a.By) || !isPlainName(a.Via):
+		return fmt.Errorf("%w: who answers and how is one line of at most %d bytes", ErrAnswer, MaxName)
+	case len(a.Feedback) > MaxFeedback:
+		return fmt.Errorf("%w: its feedback has %d bytes, more than %d", ErrAnswer, len(a.Feedback), MaxFeedback)
+	case !utf8.ValidString(a.Feedback) || strings.ContainsRune(a.Feedback, 0):
+		return fmt.Errorf("%w: its feedback is no text", ErrAnswer)
+	case a.Digest != "" && len(a.Digest) < MinDigest:
+		return fmt.Errorf("%w: its digest has %d digits; give the first %d at least", ErrAnswer, len(a.Digest), MinDigest)
+	}
+	return nil
+}
+
+// isPlainName reports whether s is one line of at most MaxName bytes.
+func isPlainName(s string) bool {
+	return len(s) <= MaxName && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+// Answer takes a person's answer: it is on record in the ledger when Answer returns, and then the
+// call that waits hears of it. The first no decides; a yes decides once as many different people
+// as are needed have said it. A person who said yes may still say no while others are waited for.
+//
+// The error is a *DecidedError, which says who decided and when, also for a question whose time is
+// over; a *StaleError; a *NotAllowedError; or wraps ErrUnknown or ErrAnswer. Any other error is the
+// store's: nothing was taken then. The Item is the approval as it is after the answer.
+func (in *Inbox) Answer(ctx context.Context, a Answer) (Item, error) {
+	if err := a.checkForm(); err != nil {
+		return Item{}, err
+	}
+	var out Item
+	err := in.o.Store.Submit(ctx, func(tx *store.Tx) (err error) {
+		out, err = in.takeAnswer(tx, a)
+		return err
+	})
+	if err != nil {
+		return Item{}, err
+	}
+	in.wakeWaiters(a.Approval)
+	return out, nil
+}
+
+// takeAnswer compares state, expiry, digest and person, and writes the answer down, in one
+// transaction.
+func (in *Inbox) takeAnswer(tx *store.Tx, a Answer) (Item, error) {
+	now := in.o.Now()
+	row, err := readItemTx(tx, a.Approval)
+	if err != nil {
+		return row, err
+	}
+	row = row.showAt(now)
+	need := in.o.Policy.require(row.Skill, row.Effect, row.User)
+	said, err := collectTexts(tx, sqlSayers, row.ID)
+	if err != nil {
+		return row, err
+	}
+	said = slices.DeleteFunc(said, func(by string) bool { return !need.allows(by) })
+	switch {
+	case !need.allows(a.By):
+		return row, &NotAllowedError{row.ID, a.By, need.rules}
+	case row.State != StatePending:
+		return row, &DecidedError{row}
+	case a.Digest != "" && !strings.HasPrefix(row.Digest, a.Digest):
+		return row, &StaleError{row.ID}
+	case a.Word == Yes && slices.Contains(said, a.By):
+		row.By, row.Via = a.By, ""
+		return row, &DecidedError{row}
+	}
+	row.Needed = max(row.Needed, need.needed)
+	row.By, row.Via, row.At = a.By, a.Via, now.UTC().Truncate(time.Millisecond)
+	if a.Word == No {
+		row.State = StateDenied
+	} else {
+		row.Yes = len(said) + 1
+		row.By = strings.Join(append(said, a.By), ", ")
+		if row.Yes >= row.Needed {
+			row.State = StateApproved
+		}
+	}
+	return row, in.writeAnswer(tx, row, a, now)
+}
+
+// writeAnswer writes an answer down, its values sealed, with its record in the ledger.
+func (in *Inbox) writeAnswer(tx *store.Tx, row Item, a Answer, now time.Time) error {
+	data, err := plainjson.Marshal(sealedAnswer{
+		V: 1, Approval: row.ID, Digest: row.Digest, Word: a.Word, By: a.By, Via: a.Via, At: now.UTC(), Feedback: a.Feedback,
+	})
+	if err != nil {
+		return err
+	}
+	sealed, err := in.o.Journal.PutTx(tx, journal.Item{
+		Call: refOf(row.ID), Conversation: row.Conversation, User: row.User, Kind: kindAnswer, Data: data,
+		Expires: row.Expires.Add(in.o.Retention),
+	})
+	if err != nil {
+		return err
+	}
+	number := 0
+	if _, err := tx.QueryRow([]any{&number}, sqlNumber, row.ID); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(sqlPutWord, row.ID, number, string(a.Word), a.By, a.Via, now.UnixMilli(), sealed); err != nil {
+		return err
+	}
+	_, err = tx.Exec(sqlDecide, string(row.State), row.Needed, row.Yes, row.By, row.Via, row.At.UnixMilli(), row.ID)
+	if err != nil {
+		return err
+	}
+	return in.recordAnswer(tx, row, a, now)
+}
+
+// answeredBody is what the ledger holds of an answer: codes, names and numbers.
+type answeredBody struct {
+	V        int    `json:"v"`
+	Approval string `json:"approval"`
+	Turn     string `json:"turn,omitempty"`
+	Word     Word   `json:"word"`
+	By       string `json:"by"`
+	Via      string `json:"via,omitempty"`
+	Digest   string `json:"digest"`
+	Yes      int    `json:"yes"`
+	Needed   int    `json:"needed"`
+	State    State  `json:"state"`
+}
+
+// recordAnswer leaves in the ledger who answered what.
+func (in *Inbox) recordAnswer(tx *store.Tx, row Item, a Answer, now time.Time) error {
+	body, err := json.Marshal(answeredBody{
+		V: 1, Approval: row.ID, Turn: row.Turn, Word: a.Word, By: a.By, Via: a.Via, Digest: row.Digest, Yes: row.Yes,
+		Needed: row.Needed, State: row.State,
+	})
+	if err != nil {
+		return err
+	}
+	code := CodeSaidYes
+	if a.Word == No {
+		code = CodeSaidNo
+	}
+	_, err = in.o.Ledger.AppendTx(tx, ledger.Entry{
+		ID: ids.New(), Time: now, Kind: RecordAnswered, Call: row.Call, Decision: row.ID, Conversation: row.Conversation, User: row.User,
+		Agent: row.Agent, Skill: row.Skill, Gate: sentinel.GateApproval, Code: code, Body: body,
+	})
+	return err
+}
+
+// CloseTx ends the approval of a decision, in the transaction that records the decision: so a yes
+// is used up exactly when the call is allowed. Records of other kinds, and decisions about which
+// no person was asked, change nothing.
+func (in *Inbox) CloseTx(tx *store.Tx, rec sentinel.Record) error {
+	in.mu.Lock()
+	open := in.open[rec.DecisionID]
+	in.mu.Unlock()
+	if !open || rec.Kind != sentinel.RecordDecision {
+		return nil
+	}
+	if _, err := tx.Exec(sqlClose, string(endState(rec)), rec.Code, in.o.Now().UnixMilli(), rec.DecisionID); err != nil {
+		return err
+	}
+	in.markOpen(tx, rec.DecisionID, false)
+	return nil
+}
+
+// endState is what a decision makes of the approval.
+func endState(rec sentinel.Record) State {
+	switch {
+	case rec.Outcome == sentinel.Allow.String():
+		return StateConsumed
+	case rec.Gate != sentinel.GateApproval:
+		return StateSuperseded
+	}
+	switch rec.Code {
+	case CodeDenied:
+		return StateDenied
+	case CodeExpired:
+		return StateExpired
+	case sentinel.CodeApprovalCanceled, CodeNobody:
+		return StateCancelled
+	}
+	return StateSuperseded
+}
+
+// Prune forgets approvals that ended before the given moment, with their answers, and returns how
+// many. Those that expired before it and that no call took up go too. What they held sealed is the
+// journal's to erase.
+func (in *Inbox) Prune(ctx context.Context, before time.Time) (int, error) {
+	all := 0
+	for {
+		var ids []string
+		err := in.o.Store.Submit(ctx, func(tx *store.Tx) (err error) {
+			ids, err = deleteItems(tx, sqlEnded, before.UnixMilli(), before.UnixMilli())
+			return err
+		})
+		if err != nil || len(ids) == 0 {
+			return all, err
+		}
+		all += len(ids)
+		in.mu.Lock()
+		for _, id := range ids {
+			delete(in.open, id)
+		}
+		in.mu.Unlock()
+	}
+}
+
+// List returns the approvals that the filter chooses, the oldest first.
+func (in *Inbox) List(ctx context.Context, f Filter) ([]Item, error) {
+	return List(ctx, in.o.Store.Reader(), f, in.o.Now())
+}
+
+// Show returns an approval with what a person must see, by its id or the beginning of it. The
+// error wraps ErrUnknown or ErrAmbiguous, or is the store's.
+func (in *Inbox) Show(ctx context.Context, begin string) (Card, error) {
+	id, err := FindID(ctx, in.o.Store.Reader(), begin)
+	if err != nil {
+		return Card{}, err
+	}
+	row, err := scanItem(in.o.Store.Reader().QueryRow(ctx, sqlGet, id))
+	if err != nil {
+		return Card{}, fmt.Errorf("read the approval: %w", err)
+	}
+	c := Card{Item: row.showAt(in.o.Now()), Answers: []Given{}}
+	list, err := numberBatches(ctx, in.o.Store.Reader(), []Item{c.Item}, Filter{After: id}, in.o.Now())
+	if err != nil {
+		return Card{}, err
+	}
+	c.Item = list[0]
+	if c.Sheet, err = in.openSheet(ctx, id); err != nil {
+		return Card{}, err
+	}
+	c.Answers, err = in.queryAnswers(ctx, id)
+	return c, err
+}
+
+// openSheet opens the newest sheet of an approval, nil where it was erased.
+func (in *Inbox) openSheet(ctx context.Context, id string) (*Sheet, error) {
+	var number int64
+	if err := in.o.Store.Reader().QueryRow(ctx, sqlSheet, id).Scan(&number); err != nil {
+		return nil, fmt.Errorf("read the approval: %w", err)
+	}
+	v, err := in.o.Journal.Get(ctx, number)
+	if errors.Is(err, journal.ErrErased) {
+		return nil, nil //nolint:nilnil // that there is none any more is what the card says
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open what was shown: %w", err)
+	}
+	s := &Sheet{}
+	if v.Kind != kindSheet || v.Call != refOf(id) || json.Unmarshal(v.Data, s) != nil {
+		return nil, errors.New("open what was shown: the journal holds something else under its number")
+	}
+	return s, nil
+}
+
+// queryAnswers returns the answers to an approval, with their feedback where it is still kept.
+func (in *Inbox) queryAnswers(ctx context.Context, id string) (out []Given, err error) {
+	rows, err := in.o.Store.Reader().Query(ctx, sqlWords, id)
+	if err != nil {
+		return nil, fmt.Errorf("read the answers: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	out = []Given{}
+	var sealed []int64
+	for rows.Next() {
+		var g Given
+		var word string
+		var at, number int64
+		if err := rows.Scan(&word, &g.By, &g.Via, &at, &g.Void, &number); err != nil {
+			return nil, fmt.Errorf("read the answers: %w", err)
+		}
+		g.Word, g.At = Word(word), time.UnixMilli(at).UTC()
+		out, sealed = append(out, g), append(sealed, number)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read the answers: %w", err)
+	}
+	for i, number := range sealed {
+		var a sealedAnswer
+		if v, err := in.o.Journal.Get(ctx, number); err == nil && v.Call == refOf(id) && json.Unmarshal(v.Data, &a) == nil {
+			out[i].Feedback = a.Feedback
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,427 @@
+package approval
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/store"
+)
+
+// InboxOptions are the parts of an Inbox. Ledger and Journal must be those of Store.
+type InboxOptions struct {
+	Store   *store.Store
+	Ledger  *ledger.Ledger
+	Journal *journal.Journal
+	// Key makes the digests that people answer. It must be the same after a restart.
+	Key [32]byte
+	// Policy says who may answer; nil lets everybody who is authenticated, and one yes is enough.
+	Policy *Policy
+	// Retention is how long sheets and feedback are kept after a question has expired. If zero, 7 days.
+	Retention time.Duration
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Log is told of rows that are not what their seals say; nil discards.
+	Log *slog.Logger
+}
+
+// defaultRetention is InboxOptions.Retention where it is zero.
+const defaultRetention = 7 * 24 * time.Hour
+
+// Inbox is an approver whose questions are rows in the database, and stay there over restarts.
+// People answer them with Answer, from wherever the program lets them. An answer that comes while
+// no call waits is kept, and counts once the call is asked about again. It is safe for concurrent
+// use.
+//
+// The Inbox raises nothing by itself. The checkpoint judges the expiry, asks the rules again and
+// compares what was bound, and the Inbox answers with what people said to exactly what they were
+// shown. An answer counts by what is sealed of it, so a row that was changed in the database
+// approves nothing.
+type Inbox struct {
+	o InboxOptions
+
+	mu      sync.Mutex
+	open    map[string]bool                   // ids without an end
+	waiting map[string]map[chan struct{}]bool // of Approve, by id
+}
+
+// OpenInbox opens the inbox of a store. What an earlier process recorded of its questions is
+// taken up. There can be one Inbox for each store: the error wraps store.ErrClaimed otherwise.
+func OpenInbox(ctx context.Context, o InboxOptions) (*Inbox, error) {
+	if o.Store == nil || o.Ledger == nil || o.Journal == nil {
+		return nil, errors.New("the inbox needs a store, its ledger and its journal")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Retention <= 0 {
+		o.Retention = defaultRetention
+	}
+	if err := o.Store.Claim("approvals"); err != nil {
+		return nil, err
+	}
+	in := &Inbox{o: o, open: map[string]bool{}, waiting: map[string]map[chan struct{}]bool{}}
+	if err := in.takeUpRows(ctx); err != nil {
+		o.Store.Unclaim("approvals")
+		return nil, fmt.Errorf("open the approvals: %w", err)
+	}
+	return in, nil
+}
+
+// takeUpRows reads which questions have no end, and ends those whose calls were decided while
+// no inbox was there to hear of it.
+func (in *Inbox) takeUpRows(ctx context.Context) error {
+	if err := in.o.Store.Migrate(ctx, "approvals", schema); err != nil {
+		return err
+	}
+	calls, err := in.queryOpen(ctx)
+	if err != nil {
+		return err
+	}
+	for id, call := range calls {
+		in.open[id] = true
+		list, err := in.o.Ledger.List(ctx, ledger.Query{Call: call, Decision: id, Kind: sentinel.RecordDecision, Limit: 1})
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			rec := sentinel.Record{Kind: r.Kind, DecisionID: r.Decision, At: r.Time, Outcome: r.Outcome, Gate: r.Gate, Code: r.Code}
+			if err := in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.CloseTx(tx, rec) }); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// queryOpen returns the ids that have no end, with their calls.
+func (in *Inbox) queryOpen(ctx context.Context) (calls map[string]string, err error) {
+	rows, err := in.o.Store.Reader().Query(ctx, sqlOpen)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	calls = map[string]string{}
+	for rows.Next() {
+		var id, call string
+		if err := rows.Scan(&id, &call); err != nil {
+			return nil, err
+		}
+		calls[id] = call
+	}
+	return calls, rows.Err()
+}
+
+// inquiry is what Approve asks: the call as the checkpoint shows it now.
+type inquiry struct {
+	id, digest string
+	call       sentinel.Call
+	decision   sentinel.Decision
+	sheet      []byte
+	need       requirement
+}
+
+// Approve implements sentinel.Approver. It puts the question down, unless it is there already,
+// and waits for the answers until ctx ends. A call that no person could approve by the rules of who
+// may is sentinel.ErrNoApprover.
+func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decision) (sentinel.Verdict, error) {
+	q, err := in.newInquiry(c, d)
+	if err != nil {
+		return sentinel.Verdict{}, err
+	}
+	if !q.need.isMeetable() {
+		return sentinel.Verdict{}, fmt.Errorf("%w: %s let no person approve it", sentinel.ErrNoApprover, strings.Join(q.need.rules, ", "))
+	}
+	woken, leave := in.joinWait(q.id)
+	defer leave()
+	err = in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.putInquiry(tx, q) })
+	for {
+		v, answered := sentinel.Verdict{}, false
+		if err == nil {
+			v, answered, err = in.readAnswers(ctx, q)
+		}
+		switch {
+		case err != nil && ctx.Err() != nil: // its end is what broke the reading off
+			return sentinel.Verdict{}, context.Cause(ctx)
+		case err != nil || answered:
+			return v, err
+		}
+		select {
+		case <-woken:
+		case <-ctx.Done():
+			return sentinel.Verdict{}, context.Cause(ctx)
+		}
+	}
+}
+
+// newInquiry makes the question about a call.
+func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (inquiry, error) {
+	q := inquiry{id: d.ID, call: c, decision: d, need: in.o.Policy.require(c.Name(), c.Effect(), c.Grant().User())}
+	if d.ID == "" || d.Expires.IsZero() {
+		return q, errors.New("a question needs the id of a decision and an expiry")
+	}
+	digest, err := shownKey(in.o.Key, c, d)
+	if err != nil {
+		return q, fmt.Errorf("name what is shown: %w", err)
+	}
+	q.digest = digest
+	if q.sheet, err = encodeSheet(newSheet(c, d)); err != nil {
+		return q, fmt.Errorf("write down what is shown: %w", err)
+	}
+	return q, nil
+}
+
+// joinWait has answers to the approval told on the channel until leave.
+func (in *Inbox) joinWait(id string) (woken chan struct{}, leave func()) {
+	woken = make(chan struct{}, 1)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.waiting[id] == nil {
+		in.waiting[id] = map[chan struct{}]bool{}
+	}
+	in.waiting[id][woken] = true
+	return woken, func() {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if delete(in.waiting[id], woken); len(in.waiting[id]) == 0 {
+			delete(in.waiting, id)
+		}
+	}
+}
+
+// wakeWaiters tells those who wait for the approval to look again.
+func (in *Inbox) wakeWaiters(id string) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for woken := range in.waiting[id] {
+		select {
+		case woken <- struct{}{}:
+		default: // it has not looked since the last time
+		}
+	}
+}
+
+// errEnded refuses to ask again about a call that has its decision.
+var errEnded = errors.New("the approval has ended, and its call is asked about again")
+
+// putInquiry puts the question down. Where it is there already as it is now, answers that were
+// given meanwhile stay. Where people were shown something else, their answers count no more.
+func (in *Inbox) putInquiry(tx *store.Tx, q inquiry) error {
+	row, err := readItemTx(tx, q.id)
+	switch {
+	case errors.Is(err, ErrUnknown):
+		return in.insertInquiry(tx, q)
+	case err != nil:
+		return err
+	case row.State != StatePending && row.State != StateApproved && row.State != StateDenied:
+		return errEnded
+	case row.Digest == q.digest:
+		_, err := tx.Exec(sqlNeed, q.need.needed, q.id)
+		return err
+	}
+	sheet, err := in.sealSheet(tx, q)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(sqlVoid, q.id); err != nil {
+		return err
+	}
+	_, err = tx.Exec(sqlRenew, q.digest, q.call.Outward(), q.call.Tainted(), q.need.needed, sheet, q.id)
+	return err
+}
+
+// insertInquiry adds the row of a question that is put for the first time.
+func (in *Inbox) insertInquiry(tx *store.Tx, q inquiry) error {
+	sheet, err := in.sealSheet(tx, q)
+	if err != nil {
+		return err
+	}
+	c, d, g := q.call, q.decision, q.call.Grant()
+	_, err = tx.Exec(sqlInsert, q.id, c.Proposed().ID(), g.Conversation(), g.Turn(), g.Agent(), g.User(), nameSkill(c),
+		string(c.Effect()), c.Outward(), c.Tainted(), q.digest, d.Asked.UnixMilli(), d.Expires.UnixMilli(), string(StatePending),
+		q.need.needed, sheet)
+	if err == nil {
+		in.markOpen(tx, q.id, true)
+	}
+	return err
+}
+
+// nameSkill is the name of a known skill; that of an unknown one is a model's text.
+func nameSkill(c sentinel.Call) string {
+	if c.Skill() == nil {
+		return ""
+	}
+	return c.Name()
+}
+
+// markOpen notes whether the approval has no end, and takes the note back with the submission.
+func (in *Inbox) markOpen(tx *store.Tx, id string, open bool) {
+	set := func(open bool) {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		if open {
+			in.open[id] = true
+		} else {
+			delete(in.open, id)
+		}
+	}
+	set(open)
+	tx.OnUndo(func() { set(!open) })
+}
+
+// The kinds of what the journal keeps of an approval.
+const (
+	kindSheet  = "approvals.sheet"
+	kindAnswer = "approvals.answer"
+)
+
+// refOf is the reference of an approval's values in the journal.
+func refOf(id string) string { return "approval/" + id }
+
+// sealSheet keeps what a person is shown.
+func (in *Inbox) sealSheet(tx *store.Tx, q inquiry) (int64, error) {
+	g := q.call.Grant()
+	return in.o.Journal.PutTx(tx, journal.Item{
+		Call: refOf(q.id), Conversation: g.Conversation(), User: g.User(), Kind: kindSheet, Data: q.sheet,
+		Expires: q.decision.Expires.Add(in.o.Retention),
+	})
+}
+
+// sealedAnswer is an answer as the journal keeps it, and the one that counts.
+type sealedAnswer struct {
+	V        int       `json:"v"`
+	Approval string    `json:"approval"`
+	Digest   string    `json:"digest"`
+	Word     Word      `json:"word"`
+	By       string    `json:"by"`
+	Via      string    `json:"via,omitempty"`
+	At       time.Time `json:"at"`
+	Feedback string    `json:"feedback,omitempty"`
+}
+
+// readAnswers returns the verdict that people gave, and whether they did.
+func (in *Inbox) readAnswers(ctx context.Context, q inquiry) (v sentinel.Verdict, answered bool, err error) {
+	row, err := scanItem(in.o.Store.Reader().QueryRow(ctx, sqlGet, q.id))
+	switch {
+	case err != nil:
+		return v, false, fmt.Errorf("read the approval: %w", err)
+	case row.State == StatePending:
+		return v, false, nil
+	case row.State != StateApproved && row.State != StateDenied:
+		return v, false, errEnded
+	}
+	given, err := in.openAnswers(ctx, q)
+	if err != nil {
+		return v, false, err
+	}
+	if no := slices.IndexFunc(given, func(a sealedAnswer) bool { return a.Word == No }); no >= 0 {
+		return refuseFor(given[no]), true, nil
+	}
+	if yes := selectYes(given, q.need); len(yes) >= q.need.needed {
+		return approveFor(yes), true, nil
+	}
+	return v, false, in.reopenInquiry(ctx, q, selectYes(given, q.need))
+}
+
+// openAnswers returns the sealed answers to the question as it is shown now.
+func (in *Inbox) openAnswers(ctx context.Context, q inquiry) ([]sealedAnswer, error) {
+	values, err := in.o.Journal.ByCall(ctx, refOf(q.id))
+	if err != nil {
+		return nil, fmt.Errorf("open the answers: %w", err)
+	}
+	g := q.call.Grant()
+	var out []sealedAnswer
+	for _, v := range values {
+		var a sealedAnswer
+		if v.Kind != kindAnswer || v.User != g.User() || v.Conversation != g.Conversation() || json.Unmarshal(v.Data, &a) != nil {
+			continue
+		}
+		if a.Approval == q.id && a.Digest == q.digest {
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
+// selectYes returns one yes of each person who may answer by the rules as they are now.
+func selectYes(given []sealedAnswer, need requirement) (out []sealedAnswer) {
+	said := map[string]bool{}
+	for _, a := range given {
+		if a.Word == Yes && !said[a.By] && need.allows(a.By) {
+			said[a.By] = true
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// reopenInquiry asks on where the answers that hold are fewer than needed: the rules of who may
+// answer have changed since, or the row says more than was sealed.
+func (in *Inbox) reopenInquiry(ctx context.Context, q inquiry, yes []sealedAnswer) error {
+	in.o.Log.Warn("an approval is asked about again: the answers that hold do not suffice",
+		"approval", q.id, "yes", len(yes), "needed", q.need.needed)
+	return in.o.Store.Submit(ctx, func(tx *store.Tx) error {
+		n, err := tx.Exec(sqlReopen, q.need.needed, len(yes), joinNames(yes), q.id)
+		if err == nil && n == 0 {
+			return errNoAnswer
+		}
+		return err
+	})
+}
+
+// errNoAnswer is the error for a row that says no, and no person did.
+var errNoAnswer = errors.New("the row of the approval says that it was answered, and no answer is sealed")
+
+// joinNames lists who gave the answers.
+func joinNames(list []sealedAnswer) string {
+	names := make([]string, len(list))
+	for i, a := range list {
+		names[i] = a.By
+	}
+	return strings.Join(names, ", ")
+}
+
+// joinWays lists the ways by which the answers came, each once.
+func joinWays(list []sealedAnswer) string {
+	var ways []string
+	for _, a := range list {
+		if a.Via != "" && !slices.Contains(ways, a.Via) {
+			ways = append(ways, a.Via)
+		}
+	}
+	return strings.Join(ways, ", ")
+}
+
+// approveFor is the verdict of a yes by as many as are needed.
+func approveFor(yes []sealedAnswer) sentinel.Verdict {
+	v := sentinel.Pass()
+	v.Gate, v.Reason = sentinel.GateApproval, "approved by "+joinNames(yes)
+	v.Meta = map[string]string{"by": joinNames(yes), "via": joinWays(yes)}
+	return v
+}
+
+// refuseFor is the verdict of a no. The person's words go to the agent, as a person's.
+func refuseFor(no sealedAnswer) sentinel.Verdict {
+	v := sentinel.Refuse(CodeDenied, "refused by "+no.By)
+	v.Gate = sentinel.GateApproval
+	v.Meta = map[string]string{"by": no.By, "via": no.Via}
+	if no.Feedback != "" {
+		v.Detail = "the person wrote: " + quotePerson(no.Feedback)
+	}
+	return v
+}
+
+// quotePerson quotes what a person wrote, so that its end is certain and nothing in it is hidden.
+func quotePerson(text string) string { return `"` + escapeText(text, true) + `"` }

@@ -1,0 +1,139 @@
+package approval
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/internal/userglob"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Rule says who may answer questions about some calls. A call that several rules match is held
+// to all of them.
+type Rule struct {
+	// Skill is a skill's name, a domain such as "email.*", or "*"; empty is every skill.
+	Skill string
+	// Effect is one effect; empty is every effect.
+	Effect skills.Effect
+	// Users are patterns of the requesters' ids; none is every requester.
+	Users []string
+	// Approvers are the names of those who may answer; none is everybody who is authenticated.
+	Approvers []string
+	// Min is how many people must say yes; zero is one.
+	Min int
+	// ExcludeRequester keeps the user on whose behalf the call is made from answering.
+	ExcludeRequester bool
+}
+
+// LocalPrefix begins the names of people whom the operating system authenticated: local:ann.
+const LocalPrefix = "local:"
+
+// Policy is the rules of who may answer. It is immutable; its zero value lets everybody who is
+// authenticated answer, and one yes is enough.
+type Policy struct{ rules []policyRule }
+
+type policyRule struct {
+	Rule
+	path  string
+	skill func(string) bool
+	users []userglob.Glob
+}
+
+// NewPolicy reads rules. The error joins a *skills.PathError for each mistake, with its place
+// below approvals.who.
+func NewPolicy(rules []Rule) (*Policy, error) {
+	p := &Policy{}
+	var errs []error
+	for i, r := range rules {
+		read := policyRule{Rule: r, path: fmt.Sprintf("approvals.who[%d]", i), skill: func(string) bool { return true }}
+		refuse := func(key, msg string) {
+			errs = append(errs, &skills.PathError{Path: read.path + key, Msg: msg})
+		}
+		if r.Skill != "" && r.Skill != "*" {
+			sc, err := skills.NewScope(r.Skill)
+			if err != nil {
+				refuse(".skill", "must be a skill's name such as email.send, a domain such as email.*, or *")
+			}
+			read.skill = sc.Allows
+		}
+		for j, u := range r.Users {
+			g, mistake := userglob.Parse(u)
+			if mistake != "" {
+				refuse(fmt.Sprintf(".users[%d]", j), mistake)
+			}
+			read.users = append(read.users, g)
+		}
+		if n := len(slices.Compact(slices.Sorted(slices.Values(r.Approvers)))); n > 0 && r.Min > n {
+			refuse(".min", fmt.Sprintf("is %d and approvers names %d, so no call could ever be approved", r.Min, n))
+		}
+		p.rules = append(p.rules, read)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	return p, nil
+}
+
+// requirement is what the rules say of one call.
+type requirement struct {
+	needed   int
+	among    []string // who may answer; nil is everybody who is authenticated
+	bounded  bool     // among counts
+	excluded string   // a requester who may not; empty is no one
+	rules    []string // the rules that match
+}
+
+// require returns what all rules say together of a call of the skill for the user.
+func (p *Policy) require(skill string, effect skills.Effect, user string) requirement {
+	out := requirement{needed: 1}
+	if p == nil {
+		return out
+	}
+	for _, r := range p.rules {
+		if !r.matchesCall(skill, effect, user) {
+			continue
+		}
+		out.rules = append(out.rules, r.path)
+		out.needed = max(out.needed, r.Min)
+		if r.ExcludeRequester {
+			out.excluded = user
+		}
+		switch {
+		case len(r.Approvers) == 0:
+		case !out.bounded:
+			out.among, out.bounded = slices.Clone(r.Approvers), true
+		default:
+			out.among = slices.DeleteFunc(out.among, func(by string) bool { return !slices.Contains(r.Approvers, by) })
+		}
+	}
+	return out
+}
+
+func (r policyRule) matchesCall(skill string, effect skills.Effect, user string) bool {
+	return r.skill(skill) && (r.Effect == "" || r.Effect == effect) &&
+		(len(r.users) == 0 || slices.ContainsFunc(r.users, func(g userglob.Glob) bool { return g.Matches(user) }))
+}
+
+// allows reports whether the person may answer.
+func (r requirement) allows(by string) bool {
+	if r.excluded != "" && (by == r.excluded || strings.TrimPrefix(by, LocalPrefix) == r.excluded) {
+		return false
+	}
+	return !r.bounded || slices.Contains(r.among, by)
+}
+
+// isMeetable reports whether enough people may answer for a yes to be possible at all.
+func (r requirement) isMeetable() bool {
+	if !r.bounded {
+		return true
+	}
+	able := map[string]bool{}
+	for _, by := range r.among {
+		if r.allows(by) {
+			able[by] = true
+		}
+	}
+	return len(able) >= r.needed
+}
