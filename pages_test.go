@@ -67,7 +67,7 @@ func TestPages(t *testing.T) {
 	vedette := binary(t)
 	for name, holds := range map[string]func(*testing.T, string){
 		"configurations": configurationsAreValid, "demo": demoPrintsTheScreen, "mistake": mistakeIsTold,
-		"pause": pauseIsTold, "commands": commandsExist, "skills": skillsAreTriedOut,
+		"pause": pauseIsTold, "commands": commandsExist, "skills": skillsAreTriedOut, "explain": explanationIsShown,
 	} {
 		t.Run(name, func(t *testing.T) { holds(t, vedette) })
 	}
@@ -270,6 +270,28 @@ func skillsAreTriedOut(t *testing.T, vedette string) {
 		}
 	}
 	require.Equal(t, []int{4, 8}, []int{files, commands})
+}
+
+// The explanation that docs/rules.md shows is what its commands print.
+func explanationIsShown(t *testing.T, vedette string) {
+	shown := 0
+	for _, b := range fenced(t, "docs/rules.md") {
+		if b.lang != "console" {
+			continue
+		}
+		var commands []string
+		want := b.text
+		for strings.HasPrefix(want, "$ ") {
+			command, rest, _ := strings.Cut(want, "\n")
+			commands, want = append(commands, strings.TrimPrefix(command, "$ ")), rest
+		}
+		env := []string{"PATH=" + filepath.Dir(vedette) + string(os.PathListSeparator) + os.Getenv("PATH")}
+		out, status := runIn(t, ".", env, "sh", "-c", strings.Join(commands, " && "))
+		require.Zero(t, status, out)
+		require.Regexp(t, shownPattern(want), out, b.at())
+		shown++
+	}
+	require.Equal(t, 1, shown)
 }
 
 // shownPattern is the pattern of an output that a page shows.

@@ -92,11 +92,14 @@ type resultRecord struct {
 	Effect    skills.Effect `json:"effect,omitempty"`
 	Sensitive bool          `json:"sensitive,omitempty"`
 	Gone      bool          `json:"gone,omitempty"`
+	Failed    bool          `json:"failed,omitempty"`
+	// StrangerFields are those of the skill as it was then.
+	StrangerFields []string `json:"stranger_fields,omitempty"`
 }
 
 // writeResult is a result as an endRecord has it.
 func writeResult(r sentinel.PastResult) resultRecord {
-	return resultRecord{r.Skill, r.Args, r.Result, r.Trust, r.Effect, r.Sensitive, r.Gone}
+	return resultRecord{r.Skill, r.Args, r.Result, r.Trust, r.Effect, r.Sensitive, r.Gone, r.Failed, r.StrangerFields}
 }
 
 // readResults are what the calls of a turn sent and brought, as the record of its end has them.
@@ -104,7 +107,8 @@ func (end *endRecord) readResults() []sentinel.PastResult {
 	var out []sentinel.PastResult
 	for _, r := range end.Results {
 		out = append(out, sentinel.PastResult{Gone: r.Gone, Step: sentinel.Step{
-			Skill: r.Skill, Args: r.Args, Result: r.Result, Trust: r.Trust, Effect: r.Effect, Sensitive: r.Sensitive}})
+			Skill: r.Skill, Args: r.Args, Result: r.Result, Trust: r.Trust, Effect: r.Effect, Sensitive: r.Sensitive,
+			Failed: r.Failed, StrangerFields: r.StrangerFields}})
 	}
 	return out
 }

@@ -294,6 +294,20 @@ func (t Trace) listEvidence() []evidence.Step {
 	return out
 }
 
+// listPastEvidence lists the results of earlier turns, oldest first. gone says that some of what was
+// sent or brought is no longer known.
+func (t Trace) listPastEvidence() (list []evidence.Step, gone bool) {
+	for i, r := range t.past {
+		if gone = gone || r.Gone; r.Gone {
+			continue
+		}
+		e := r.describeForEvidence(i - len(t.past))
+		e.Turn = -1
+		list = append(list, e)
+	}
+	return list, gone
+}
+
 // attestsWord reports whether a trusted result attests a folded value. Of a value that no
 // trusted result spells so, such as an account in groups, it knows nothing: the evidence's own
 // rule stands.

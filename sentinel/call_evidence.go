@@ -2,6 +2,7 @@ package sentinel
 
 import (
 	"crypto/sha256"
+	"slices"
 
 	"github.com/vedette-dev/vedette/sentinel/evidence"
 	"github.com/vedette-dev/vedette/skills"
@@ -30,22 +31,20 @@ func ParseEvidence(word string) (EvidenceOptions, error) {
 type callEvidence struct {
 	options EvidenceOptions
 	report  lazy[*evidence.Report]
+	full    lazy[*evidence.Report] // with what a reviewer alone reads
+	asks    lazy[bool]
 	mayFind lazy[bool]
-	shown   lazy[shownEvidence]
+	shown   lazy[string]
 	digest  lazy[[sha256.Size]byte]
 }
 
-// shownEvidence is the evidence as the question to a reviewer holds it.
-type shownEvidence struct {
-	question string
-	asks     bool
-}
-
 func (s Step) describeForEvidence(number int) evidence.Step {
-	e := evidence.Step{Number: number, Skill: s.Skill, Args: s.Args, Result: s.Result, Sensitive: s.Sensitive}
+	e := evidence.Step{Number: number, Skill: s.Skill, Args: s.Args, Result: s.Result, Sensitive: s.Sensitive,
+		StrangerFields: s.StrangerFields}
 	if s.Trust == skills.Trusted && !s.Failed {
 		e.Trust = evidence.Trusted
 	}
+	e.Look = !s.Failed && (s.Effect == "" || s.Effect == skills.Read) && !slices.Contains(s.Marks, MarkInstructions)
 	e.Read = s.readingOf().evidence.get(func() *evidence.Reading { return evidence.ReadResult(s.Result, s.StrangerFields...) })
 	return e
 }

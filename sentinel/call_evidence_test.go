@@ -78,6 +78,51 @@ func TestEvidenceTellsWhereValuesWereSeen(t *testing.T) {
 	}
 }
 
+// Where a value stood in an earlier turn is told to the reviewer, and the rules know nothing of it.
+func TestEvidenceTellsOfEarlierTurns(t *testing.T) {
+	request := "and the new address too"
+	step := func(trust skills.Trust) sentinel.Step {
+		return sentinel.Step{Skill: "contacts.lookup", CallID: "x", Args: `{}`, Trust: trust, Effect: skills.Read,
+			Result: `{"contacts":[{"name":"Eva Lund","email":"lund@quay.test","about":"PROSECANARY lund@quay.test"}]}`}
+	}
+	failed, sensitive, subjects, secret := step(skills.Trusted), step(skills.Trusted), step(skills.Trusted), step(skills.Trusted)
+	failed.Failed, sensitive.Sensitive, subjects.StrangerFields = true, true, []string{"email", "about"}
+	secret.Result = strings.Replace(secret.Result, "Eva", "PINCANARY", 1)
+	for name, tc := range map[string]struct {
+		past   []sentinel.PastResult
+		has    string
+		quoted bool
+	}{
+		"a trusted record":                {[]sentinel.PastResult{{Step: step(skills.Trusted)}}, `"turn":-1,"trust":"trusted"`, true},
+		"a sensitive one":                 {[]sentinel.PastResult{{Step: sensitive}}, `"turn":-1,"trust":"trusted"`, false},
+		"with the call's secret":          {[]sentinel.PastResult{{Step: secret}}, `"turn":-1,"trust":"trusted"`, false},
+		"an error's text":                 {[]sentinel.PastResult{{Step: failed}}, `"turn":-1,"trust":"stranger"`, false},
+		"a field that its subject writes": {[]sentinel.PastResult{{Step: subjects}}, `"turn":-1,"trust":"stranger"`, false},
+		"a stranger's":                    {[]sentinel.PastResult{{Step: step(skills.Untrusted)}}, `"turn":-1,"trust":"stranger"`, false},
+		"a stranger had it before": {[]sentinel.PastResult{{Step: step(skills.Untrusted)}, {Step: step(skills.Trusted)}},
+			`"turn":-1,"trust":"tainted"`, false},
+		"something is no longer known": {[]sentinel.PastResult{{Step: sentinel.Step{Skill: "a.b", Sensitive: true}, Gone: true},
+			{Step: step(skills.Trusted)}}, `"turn":-1,"trust":"tainted"`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := letterWith(t, sentinel.GrantOptions{Request: &request}, sentinel.NewTrace(), sentinel.EvidenceOptions{})
+			c := letterWith(t, sentinel.GrantOptions{Request: &request}, sentinel.NewTrace().WithPastResults(tc.past...),
+				sentinel.EvidenceOptions{})
+			q := c.ShowEvidence()
+			require.Contains(t, q, tc.has)
+			require.Equal(t, tc.quoted, strings.Contains(q, "Eva Lund"), q)
+			require.NotContains(t, q, "nowhere")
+			require.NotContains(t, q+string(c.ReviewEvidence().JournalJSON()), "PINCANARY")
+			require.NotEqual(t, before.EvidenceKey(), c.EvidenceKey(), "a cached answer is of other evidence")
+
+			require.Equal(t, before.Evidence().Question(), c.Evidence().Question(), "without a review nothing is looked for")
+			near, doubts, asks := c.NearMisses()
+			nearBefore, doubtsBefore, asksBefore := before.NearMisses()
+			require.Equal(t, []any{nearBefore, doubtsBefore, asksBefore}, []any{near, doubts, asks})
+		})
+	}
+}
+
 // The user's earlier words count as the user's.
 func TestEvidenceKnowsEarlierWords(t *testing.T) {
 	request := "yes, do it"

@@ -85,8 +85,8 @@ func (d *Decision) countDoubts() {
 		return
 	}
 	var all []Evidence
-	for _, v := range d.Verdicts {
-		if v.State == Judged {
+	for i := range d.Verdicts {
+		if v := &d.Verdicts[i]; review.SpentDoubts != "" && v.State == Judged {
 			all = append(all, v.Doubts()...)
 		}
 	}
@@ -104,13 +104,13 @@ func (v Verdict) closeDoubt(spent bool) Verdict {
 	if v.State != Judged {
 		return v
 	}
-	doubt := *v.Doubt
-	if spent {
-		doubt.State = DoubtSpent
-		v.Doubt = &doubt
-		return v
+	if !spent {
+		return v.countDoubt()
 	}
-	return v.countDoubt()
+	doubt := *v.Doubt
+	doubt.State = DoubtSpent
+	v.Doubt = &doubt
+	return v
 }
 
 // countDoubt gives the verdict the outcome of its doubt, where that is less.

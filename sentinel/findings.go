@@ -76,6 +76,23 @@ func (c Call) Evidence() *evidence.Report {
 	})
 }
 
+// ReviewEvidence is Evidence with what a reviewer alone reads: where values stood in trusted
+// results of earlier turns, by which name of the request a trusted record has them, and what they
+// are in strangers' results. It has the same near misses and doubts. Evidence costs less.
+func (c Call) ReviewEvidence() *evidence.Report {
+	e := c.parts().evidence
+	if !c.hasEvidence() {
+		return &evidence.Report{}
+	}
+	return e.full.get(func() *evidence.Report {
+		in := c.evidenceInput()
+		in.Full = true
+		in.Past, in.PastGone = c.parts().trace.listPastEvidence()
+		r := evidence.Build(in)
+		return &r
+	})
+}
+
 // WithEvidence returns the call with evidence that shows what the options say. It is c itself where
 // c's evidence does.
 func (c Call) WithEvidence(o EvidenceOptions) Call {
@@ -95,7 +112,12 @@ func (c Call) hasEvidence() bool {
 
 // ShowEvidence returns the evidence as the question to a reviewer holds it: one JSON object,
 // or "" where there is none.
-func (c Call) ShowEvidence() string { return c.showEvidence().question }
+func (c Call) ShowEvidence() string {
+	if !c.hasEvidence() {
+		return ""
+	}
+	return c.parts().evidence.shown.get(func() string { return c.ReviewEvidence().Question() })
+}
 
 // NearMisses returns what the evidence of the call speaks against it: near misses, which are
 // hard, and doubts. asks says that a recipient, host or account has no room in the question. A
@@ -105,19 +127,28 @@ func (c Call) NearMisses() (near, doubts []evidence.Finding, asks bool) {
 		return nil, nil, false
 	}
 	e := c.parts().evidence
-	if !e.mayFind.get(func() bool { return evidence.MayFind(c.evidenceInput()) }) {
+	if !e.mayFind.get(c.mayFind) {
 		return nil, nil, false
 	}
 	r := c.Evidence()
-	return r.Findings(), r.Doubts(), c.showEvidence().asks
+	return r.Findings(), r.Doubts(), e.asks.get(r.AsksFor)
 }
 
-// EvidenceDigest is the same for two calls whose evidence says the same.
+// mayFind reports whether the arguments and the user's words alone allow for a finding.
+func (c Call) mayFind() bool {
+	p := c.parts()
+	var few [4]evidence.Argument // most calls have no more
+	args := few[:0]
+	c.WalkArgs(func(a skills.Arg) { args = append(args, evidence.ArgumentOf(p.skill, a)) })
+	return evidence.MayFind(evidence.Input{Effect: p.skill.Effect(), Request: p.grant.OwnRequest(), Arguments: args})
+}
+
+// EvidenceDigest is the same for two calls whose ReviewEvidence says the same.
 func (c Call) EvidenceDigest() [sha256.Size]byte {
 	if !c.hasEvidence() {
 		return [sha256.Size]byte{}
 	}
-	return c.parts().evidence.digest.get(func() [sha256.Size]byte { return c.Evidence().Digest() })
+	return c.parts().evidence.digest.get(func() [sha256.Size]byte { return c.ReviewEvidence().Digest() })
 }
 
 // EvidenceKey is EvidenceDigest in hexadecimal digits.
@@ -126,22 +157,12 @@ func (c Call) EvidenceKey() string {
 	return hex.EncodeToString(sum[:])
 }
 
-func (c Call) showEvidence() shownEvidence {
-	if !c.hasEvidence() {
-		return shownEvidence{}
-	}
-	return c.parts().evidence.shown.get(func() shownEvidence {
-		question, asks := c.Evidence().Show()
-		return shownEvidence{question, asks}
-	})
-}
-
 // evidenceInput is all that the evidence is made from.
 func (c Call) evidenceInput() evidence.Input {
 	p := c.parts()
 	own := p.grant.OwnRequest()
 	in := evidence.Input{
-		Skill: p.name, Effect: p.skill.Effect(), Request: own, Arguments: evidence.ArgumentsOf(p.skill, p.parsed),
+		Skill: p.name, Effect: p.skill.Effect(), Request: own, Arguments: evidence.ArgumentsOf(p.skill, c.WalkArgs),
 		Mode: p.evidence.options.Mode, Keys: p.evidence.options.Keys,
 	}
 	if whole, _ := p.grant.Request(); whole != own {

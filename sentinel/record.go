@@ -199,6 +199,9 @@ func evidenceValue(c Call, d Decision) []byte {
 	if !wellFormed(d) {
 		return nil
 	}
+	if v, _ := d.Verdict(GateReview); v.State == Judged {
+		return c.ReviewEvidence().JournalJSON()
+	}
 	return c.Evidence().JournalJSON()
 }
 

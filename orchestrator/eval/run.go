@@ -43,6 +43,8 @@ type RunOptions struct {
 	// Prompts names the file that gets the requests to models; none is sent then.
 	// Answers names the file that answers them.
 	Prompts, Answers string
+	// Tables are those that the report has besides.
+	Tables Tables
 	// NoReview leaves the model review out. ReviewOff does so too, for a program that
 	// has no review whatever the flags say.
 	NoReview, ReviewOff bool
@@ -60,6 +62,12 @@ type RunOptions struct {
 	Quiet    bool
 	// Print is called once, with what came out.
 	Print func(RunReport) error
+}
+
+// Tables says which further tables a report has.
+type Tables struct {
+	// Signals is the SignalReport.
+	Signals bool
 }
 
 // UsageError says that options can't be used, or not together.
@@ -106,6 +114,8 @@ func (o RunOptions) checkFlags() error {
 		return usage("--fail-on-worse needs --against FILE")
 	case o.NoReview && o.isOffline():
 		return usage("--no-review asks no model, so there is nothing to print or to answer; leave it out")
+	case r.Resume && o.Tables.Signals:
+		return usage("--signals reads the verdicts of each case, and rows of --resume hold none; leave one out")
 	case r.Resume && o.isOffline():
 		return usage("--resume is for runs that ask models; a run on answers takes seconds, so run it whole")
 	}
@@ -124,6 +134,7 @@ type Run struct {
 	results  *resultsFile
 	compare  *Comparer // nil without RunOptions.Against
 	tally    Tally
+	signals  *SignalTally // nil without Tables.Signals
 	unread   cases.Faults
 	progress *progress
 	log      *slog.Logger
@@ -176,6 +187,9 @@ func (r *Run) Do(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.results.close()) }()
 	r.openFor = cfg.Sentinel.Breaker.OpenFor
+	if r.o.Tables.Signals {
+		r.signals = NewSignalTally(int(cfg.Judge.Threshold), int(cfg.Judge.AskBelow))
+	}
 	r.tally.Prices, r.tally.Answered = pricesOfModels(cfg), r.offline != nil
 	if err := r.decideAll(ctx, d); err != nil && ctx.Err() == nil && !errors.As(err, &r.away) {
 		return err
@@ -317,6 +331,9 @@ func (r *Run) takeResult(file string, n int, res Result) error {
 	if r.compare != nil {
 		r.compare.Add(res)
 	}
+	if r.signals != nil {
+		r.signals.Add(res)
+	}
 	if err := r.results.writeResultRow(res); err != nil {
 		return err
 	}
@@ -331,6 +348,8 @@ func (r *Run) takeResult(file string, n int, res Result) error {
 type RunReport struct {
 	Report
 	Against *Comparison `json:"against,omitempty"`
+	// Signals is there where Tables.Signals asks for it.
+	Signals *SignalReport `json:"signals,omitempty"`
 	// Interrupted says that the counts are of a part of the cases.
 	Interrupted bool `json:"interrupted,omitempty"`
 }
@@ -342,6 +361,10 @@ func (r *Run) reportAndEnd(ctx context.Context) error {
 	if r.compare != nil {
 		c := r.compare.Comparison()
 		rep.Against = &c
+	}
+	if r.signals != nil {
+		s := r.signals.Report()
+		rep.Signals = &s
 	}
 	err := r.o.Print(rep)
 	switch {

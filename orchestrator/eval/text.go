@@ -17,8 +17,16 @@ func (r RunReport) WriteText(w io.Writer, colour bool) error {
 	if err := writeSummary(w, colour, r.Summary); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(w, qualityText(r.Report)); err != nil || r.Against == nil {
+	if _, err := io.WriteString(w, qualityText(r.Report)); err != nil {
 		return err
+	}
+	if r.Signals != nil {
+		if err := writeSignals(w, colour, *r.Signals); err != nil {
+			return err
+		}
+	}
+	if r.Against == nil {
+		return nil
 	}
 	return writeChanges(w, colour, *r.Against)
 }

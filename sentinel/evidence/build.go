@@ -14,6 +14,7 @@ type builder struct {
 	in      Input
 	report  Report
 	sources []source
+	past    []source // results of earlier turns
 	own     string   // the user's own words of this turn, folded
 	secrets []string // folded values that stand in no quote
 	words   []string // of the request, by which records are told apart
@@ -22,6 +23,7 @@ type builder struct {
 	exhausted                bool
 	values                   []value
 	hits                     [][]hit
+	named                    []int // where each value stands in the report; -1 for nowhere
 	matches                  []match
 	matched                  bool // matches has been filled
 }
@@ -37,7 +39,7 @@ func Build(in Input) Report {
 	b.words = contentWords(b.own, in.Skill)
 	list, beyond := collectValues(in)
 	for i := range list {
-		b.hits = append(b.hits, b.findHits(&list[i]))
+		b.hits = append(b.hits, b.findHits(b.sources, &list[i]))
 		if b.exhausted { // nothing is known of the rest
 			b.exhausted = false
 			beyond = append(slices.Clone(list[i:]), beyond...)
@@ -45,16 +47,23 @@ func Build(in Input) Report {
 			break
 		}
 	}
-	b.values = list
+	b.values, b.named = list, make([]int, len(list))
 	for _, hidden := range []bool{true, false} { // what is near a secret is known before anything is quoted
 		for i := range list {
 			if list[i].hidden == hidden {
-				b.addNamed(i)
+				had := len(b.report.Named)
+				if b.addNamed(i); had == len(b.report.Named) {
+					had = -1
+				}
+				b.named[i] = had
 			}
 		}
 	}
 	b.countLeftOut(beyond)
 	b.limitRivals()
+	if in.Full && in.Mode != Off {
+		b.addReviewersPart()
+	}
 	b.report.Unasked = listUnasked(in, b.own)
 	b.report.Carries = sortCarries(in.Carries)
 	return b.report
@@ -142,7 +151,7 @@ func (b *builder) placesOf(v *value, hits []hit) []Place {
 	for i := range hits {
 		h := &hits[i]
 		switch {
-		case b.sources[h.source].place.Step == 0:
+		case h.source.place.Step == 0:
 			if words == nil || h.trust > words.trust {
 				words = h
 			}
@@ -165,7 +174,7 @@ func (b *builder) placesOf(v *value, hits []hit) []Place {
 
 // placeOf describes a place, with the record there where it may be quoted.
 func (b *builder) placeOf(v *value, h hit) Place {
-	s := &b.sources[h.source]
+	s := h.source
 	p := s.place
 	p.Trust = h.trust
 	if h.at < 0 || p.Step == 0 || v.hidden || h.trust < Trusted && b.in.Mode != All { // tainted text may be a stranger's
@@ -190,7 +199,10 @@ func (b *builder) mayQuote(s *source, rec record) bool {
 	case b.in.Keys, b.in.Mode != Records && b.in.Mode != All, !s.quotable, rec.strange && b.in.Mode != All:
 		return false
 	}
-	return !b.holdsSecret(rec.fold) && (b.in.Mode == All || !b.isSaidAgain(rec.fold))
+	if b.holdsSecret(rec.fold) || s.place.Turn < 0 && b.isNearSecret(rec.fold) {
+		return false
+	}
+	return b.in.Mode == All || !b.isSaidAgain(rec.fold)
 }
 
 // isSaidAgain reports whether a record stands in the arguments of a step or in what a stranger
@@ -199,14 +211,16 @@ func (b *builder) isSaidAgain(fold string) bool {
 	if len(fold) < minRepeated {
 		return false
 	}
-	for i := range b.sources {
-		s := &b.sources[i]
-		if s.place.Step == 0 && s.place.Trust == User {
-			continue
-		}
-		if !b.spend(len(s.asked)+len(s.reading.fold)) || strings.Contains(s.asked, fold) ||
-			s.place.Trust < Trusted && strings.Contains(s.reading.fold, fold) {
-			return true
+	for _, list := range [][]source{b.sources, b.past} {
+		for i := range list {
+			s := &list[i]
+			if s.place.Step == 0 && s.place.Trust == User {
+				continue
+			}
+			if !b.spend(len(s.asked)+len(s.reading.fold)) || strings.Contains(s.asked, fold) ||
+				s.place.Trust < Trusted && strings.Contains(s.reading.fold, fold) {
+				return true
+			}
 		}
 	}
 	return false
@@ -256,16 +270,25 @@ func (b *builder) numberQuote(s *source, text string) Quote {
 	return b.valueQuote(s, text, -1)
 }
 
-// ArgumentsOf returns the scalars of a skill's arguments as Build takes them.
-func ArgumentsOf(s *skills.Skill, parsed map[string]any) []Argument {
+// ArgumentsOf returns the scalars of a skill's arguments as Build takes them. walk calls its
+// argument for each of them, as skills.Skill.Walk does.
+func ArgumentsOf(s *skills.Skill, walk func(func(skills.Arg))) []Argument {
 	var out []Argument
-	s.Walk(parsed, func(a skills.Arg) {
-		if !s.Annotated() {
-			a.Marks &^= skills.Target // every string has it
-		}
-		out = append(out, Argument{Pointer: a.Pointer, Name: a.Name, Value: a.Value, Marks: a.Marks, Declared: s.Declares(topName(a.Pointer))})
+	walk(func(a skills.Arg) {
+		arg := ArgumentOf(s, a)
+		arg.Declared = s.Declares(topName(a.Pointer))
+		out = append(out, arg)
 	})
 	return out
+}
+
+// ArgumentOf returns one scalar of a skill's arguments as MayFind takes it: it leaves out whether
+// the schema declares it.
+func ArgumentOf(s *skills.Skill, a skills.Arg) Argument {
+	if !s.Annotated() {
+		a.Marks &^= skills.Target // every string has it
+	}
+	return Argument{Pointer: a.Pointer, Name: a.Name, Value: a.Value, Marks: a.Marks}
 }
 
 // pointTo names an argument.
@@ -276,10 +299,16 @@ func (a Argument) pointTo() Pointed {
 	return Pointed{hideText(a.Pointer), topName(a.Pointer)}
 }
 
+// keyUnescapes undoes the escapes of a JSON pointer.
+var keyUnescapes = strings.NewReplacer("~1", "/", "~0", "~")
+
 // topName is the first part of a JSON pointer, without its escapes.
 func topName(pointer string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	if strings.IndexByte(name, '~') < 0 {
+		return name
+	}
+	return keyUnescapes.Replace(name)
 }
 
 func sortCarries(list []Carried) []Carry {

@@ -72,6 +72,11 @@ func readDay(s string) (day, bool) {
 	return d, d.year != 0 && d.month >= 1 && d.month <= 12 && d.day != 0
 }
 
+func isDay(s string) bool {
+	_, ok := readDay(s)
+	return ok
+}
+
 // maxDays bounds how many days of one text are kept.
 const maxDays = 512
 

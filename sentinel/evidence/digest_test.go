@@ -50,25 +50,36 @@ func TestDigest(t *testing.T) {
 	require.Equal(t, want, digestOf(same), "a reading at hand changes nothing")
 }
 
+// earlierBook is a trusted result of an earlier turn.
+func earlierBook(last string) []evidence.Step {
+	return []evidence.Step{{Number: -1, Skill: "contacts.lookup", Turn: -1, Trust: evidence.Trusted, Look: true,
+		Result: "Eva " + last + "; T-24 the fence; eva.lund@kalmia.example"}}
+}
+
 // Whatever a report says in another way is another digest.
 func TestDigestTellsReportsApart(t *testing.T) {
 	in := digestInput()
 	want := digestOf(in)
 	for name, change := range map[string]func(*evidence.Input){
-		"trust":     func(c *evidence.Input) { c.History[0].Trust = evidence.Tainted },
-		"record":    func(c *evidence.Input) { c.History[0].Result = strings.Replace(evas, "head", "hand", 1) },
-		"rival":     func(c *evidence.Input) { c.History[0].Result = strings.Replace(evas, "dentist", "doctor", 1) },
-		"number":    func(c *evidence.Input) { c.History[0].Number = 7 },
-		"turn":      func(c *evidence.Input) { c.History[0].Turn = -1 },
-		"stranger":  func(c *evidence.Input) { c.History = c.History[:1] },
-		"mode":      func(c *evidence.Input) { c.Mode = evidence.Provenance },
-		"off":       func(c *evidence.Input) { c.Mode = evidence.Off },
-		"keys":      func(c *evidence.Input) { c.Keys = true },
-		"request":   func(c *evidence.Input) { c.Request = "Write to eva.lund@kalmia.example" },
-		"value":     func(c *evidence.Input) { c.Arguments[0].Value = "eva.lumd@kalmia.example" },
-		"unasked":   func(c *evidence.Input) { c.Arguments[4].Value = false },
-		"carries":   func(c *evidence.Input) { c.Carries = []evidence.Carried{{Argument: "/body", Step: 1, How: "verbatim"}} },
-		"left out":  func(c *evidence.Input) { c.History = append(c.History, mail(9, strings.Repeat("x", 2<<20))) },
+		"trust":         func(c *evidence.Input) { c.History[0].Trust = evidence.Tainted },
+		"record":        func(c *evidence.Input) { c.History[0].Result = strings.Replace(evas, "head", "hand", 1) },
+		"rival":         func(c *evidence.Input) { c.History[0].Result = strings.Replace(evas, "dentist", "doctor", 1) },
+		"number":        func(c *evidence.Input) { c.History[0].Number = 7 },
+		"turn":          func(c *evidence.Input) { c.History[0].Turn = -1 },
+		"stranger":      func(c *evidence.Input) { c.History = c.History[:1] },
+		"mode":          func(c *evidence.Input) { c.Mode = evidence.Provenance },
+		"off":           func(c *evidence.Input) { c.Mode = evidence.Off },
+		"keys":          func(c *evidence.Input) { c.Keys = true },
+		"request":       func(c *evidence.Input) { c.Request = "Write to eva.lund@kalmia.example" },
+		"value":         func(c *evidence.Input) { c.Arguments[0].Value = "eva.lumd@kalmia.example" },
+		"unasked":       func(c *evidence.Input) { c.Arguments[4].Value = false },
+		"carries":       func(c *evidence.Input) { c.Carries = []evidence.Carried{{Argument: "/body", Step: 1, How: "verbatim"}} },
+		"left out":      func(c *evidence.Input) { c.History = append(c.History, mail(9, strings.Repeat("x", 2<<20))) },
+		"earlier turns": func(c *evidence.Input) { c.Request, c.Full, c.Past = "Tell her", true, earlierBook("lund") },
+		"what they say": func(c *evidence.Input) { c.Request, c.Full, c.Past = "Tell her", true, earlierBook("lunt") },
+		"an alias": func(c *evidence.Input) {
+			c.Full, c.History[0].Look, c.History[0].Result = true, true, `[{"name":"Eva","mail":"eva.lund@kalmia.example"}]`
+		},
 		"a near id": func(c *evidence.Input) { c.Request = "close T-42"; c.History = nil },
 	} {
 		other := in

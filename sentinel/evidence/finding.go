@@ -38,29 +38,33 @@ func Signals() []string {
 }
 
 // MayFind reports whether the report of an input may have a finding or a doubt, or ask. It looks at
-// the arguments and the user's words alone: a caller that needs no more spares itself Build.
+// the effect, the arguments and the user's words alone: a caller that needs no more spares itself
+// Build.
 func MayFind(in Input) bool {
 	if in.Effect == skills.Read {
 		return false
 	}
-	list, beyond := collectValues(in)
-	if len(beyond) > 0 || len(list) > fewValues {
-		return true
-	}
-	own := ""
-	for i := range list {
-		v := &list[i]
-		switch {
-		case v.kind == Path || v.named:
-			continue
-		case v.kind == Amount || v.kind == Count || v.kind == Date || v.kind == Account:
+	var few [2]value // most arguments hold one
+	own, count := "", 0
+	for i := range in.Arguments {
+		list := appendValues(few[:0], &in.Arguments[i], in.Effect)
+		if count += len(list); count > fewValues {
 			return true
-		case own == "":
-			words, _ := SplitOwnWords(in.Request)
-			own = foldText(words)
 		}
-		if !holdsWhole(own, v.fold) && (v.kind != Reference || strings.ContainsAny(own, "0123456789")) {
-			return true
+		for j := range list {
+			v := &list[j]
+			switch {
+			case v.kind == Path || v.named:
+				continue
+			case v.kind == Amount || v.kind == Count || v.kind == Date || v.kind == Account:
+				return true
+			case own == "":
+				words, _ := SplitOwnWords(in.Request)
+				own = foldText(words)
+			}
+			if !holdsWhole(own, v.fold) && (v.kind != Reference || hasDigit(own)) {
+				return true
+			}
 		}
 	}
 	return false

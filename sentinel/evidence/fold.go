@@ -110,6 +110,9 @@ func wordsOf(fold string) []string {
 // splitName splits the name of an argument or a skill into folded words: "toAddress" is to and
 // address.
 func splitName(name string) []string {
+	if isSmallLetters(name) {
+		return []string{name}
+	}
 	var b strings.Builder
 	lower := false
 	for _, r := range name {
@@ -120,6 +123,16 @@ func splitName(name string) []string {
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return wordsOf(b.String())
+}
+
+// isSmallLetters reports whether a name is one word as most are.
+func isSmallLetters(name string) bool {
+	for i := range len(name) {
+		if name[i] < 'a' || name[i] > 'z' {
+			return false
+		}
+	}
+	return name != ""
 }
 
 func wordSet(row string) map[string]bool {

@@ -45,6 +45,7 @@ type shown struct {
 		Is     string   `json:"is"`
 		Digits string   `json:"check_digits"`
 		Seen   []place  `json:"seen"`
+		Alias  string   `json:"alias"`
 		Beside []string `json:"beside"`
 		Near   []place  `json:"near"`
 		Rivals []place  `json:"rivals"`
@@ -66,6 +67,7 @@ type place struct {
 	Field  string `json:"field"`
 	Turn   int    `json:"turn"`
 	Trust  string `json:"trust"`
+	As     string `json:"as"`
 	Text   string `json:"text"`
 }
 

@@ -107,6 +107,9 @@ type Step struct {
 	Sensitive bool
 	// Clock says that the result is the time: its date is near to every date.
 	Clock bool
+	// Look says that the step read and succeeded, and that its result doesn't speak to a model. Only
+	// such a result can be a listing, a talk or an address book.
+	Look bool
 	// Args are the arguments of the step. What stands there, a later result only says again.
 	Args string
 	// Result is JSON or text. Read, where the caller has it, saves the reading of Result.
@@ -156,4 +159,11 @@ type Input struct {
 	Mode    Mode
 	// Keys withholds every value and every name that no schema declares.
 	Keys bool
+	// Full adds what a reviewer alone reads: places in Past, aliases, and as what a value stands in
+	// a stranger's result. It changes no finding, no doubt and no trust.
+	Full bool
+	// Past are the results of earlier turns, trusted ones too, the oldest first. They ground nothing.
+	Past []Step
+	// PastGone says that some of Past is no longer known: what is left may repeat it.
+	PastGone bool
 }

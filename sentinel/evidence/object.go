@@ -13,6 +13,7 @@ import (
 // node is an object or a list of a JSON result with what stands in it directly.
 type node struct {
 	field  string
+	name   string // under which it stands in an object
 	object bool
 	// cells are its scalars in order, children the objects and lists in it.
 	cells    []cell
@@ -30,16 +31,8 @@ const maxDepth = 64
 // writeJSON writes a JSON result, an object a line, and reports whether it is one: one value or
 // several, and not too many scalars.
 func (w *lineWriter) writeJSON(result string) bool {
-	s := strings.TrimLeft(result, " \t\r\n")
-	if s == "" || s[0] != '{' && s[0] != '[' && s[0] != '"' {
-		return false
-	}
-	p := &nodeReader{d: jsontext.NewDecoder(strings.NewReader(s), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
-	root := &node{}
-	for p.readValue(root, "", "", 0) {
-	}
-	rest := strings.TrimSpace(s[p.d.InputOffset():])
-	if p.count > maxNodes || p.tooDeep || p.d.StackDepth() > 0 || len(root.cells)+len(root.children) == 0 {
+	root, rest, ok := readNodes(result)
+	if !ok {
 		return false
 	}
 	w.writeNode(root, false)
@@ -47,6 +40,23 @@ func (w *lineWriter) writeJSON(result string) bool {
 		w.addText(rest, "", len(w.strangers) > 0)
 	}
 	return true
+}
+
+// readNodes reads a JSON result into a node that holds its values. rest is what stands behind them.
+func readNodes(result string) (root *node, rest string, ok bool) {
+	s := strings.TrimLeft(result, " \t\r\n")
+	if s == "" || s[0] != '{' && s[0] != '[' && s[0] != '"' {
+		return nil, "", false
+	}
+	p := &nodeReader{d: jsontext.NewDecoder(strings.NewReader(s), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+	root = &node{}
+	for p.readValue(root, "", "", 0) {
+	}
+	rest = strings.TrimSpace(s[p.d.InputOffset():])
+	if p.count > maxNodes || p.tooDeep || p.d.StackDepth() > 0 || len(root.cells)+len(root.children) == 0 {
+		return nil, "", false
+	}
+	return root, rest, true
 }
 
 // nodeReader reads tokens into nodes.
@@ -69,7 +79,7 @@ func (p *nodeReader) readValue(parent *node, name, field string, deep int) bool 
 	}
 	switch tok.Kind() {
 	case '{', '[':
-		child := &node{field: field, object: tok.Kind() == '{'}
+		child := &node{field: field, name: name, object: tok.Kind() == '{'}
 		parent.children = append(parent.children, child)
 		return p.readMembers(child, deep+1)
 	case '}', ']':

@@ -55,7 +55,63 @@ func randomInput(r *rand.Rand) evidence.Input {
 		}
 		in.History = append(in.History, s)
 	}
+	if in.Full = r.IntN(2) == 0; in.Full {
+		in.PastGone = r.IntN(5) == 0
+		in.Past = randomPast(r, pick, say)
+	}
 	return in
+}
+
+// randomPast makes results of earlier turns as randomInput makes those of this one.
+func randomPast(r *rand.Rand, pick func() string, say func(string) string) (out []evidence.Step) {
+	n := r.IntN(5)
+	for i := range n {
+		s := evidence.Step{Number: i - n, Skill: "mail.list", Turn: -1, Trust: evidence.Trust(r.IntN(4)), Args: `{"q":"` + pick() + `"}`,
+			Look: r.IntN(2) == 0}
+		s.Result = say("")
+		switch {
+		case s.Trust < evidence.Trusted:
+			s.Result = say(" zqstranger ")
+		case r.IntN(4) == 0:
+			s.Result, s.Sensitive = say(" zqsecret "), true
+		case r.IntN(3) == 0:
+			b, _ := json.Marshal([]map[string]any{{"name": pick(), "bio": say(" zqstranger "), "mail": pick()}})
+			s.Result, s.StrangerFields = string(b), []string{"bio"}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// What a reviewer alone reads changes nothing of what the rules read: no finding, no doubt, no
+// question to a person, and no trust. Only what was seen nowhere may turn out to have been seen.
+func TestReviewersPartCountsForNothing(t *testing.T) {
+	told := 0
+	for i := range uint64(600) {
+		in := randomInput(rand.New(rand.NewPCG(16, i))) //nolint:gosec // cases that repeat
+		if !in.Full {
+			continue
+		}
+		full := evidence.Build(in)
+		plain := in
+		plain.Full, plain.Past, plain.PastGone = false, nil, false
+		base := evidence.Build(plain)
+		require.Equal(t, base.Findings(), full.Findings())
+		require.Equal(t, base.Doubts(), full.Doubts())
+		require.Equal(t, base.AsksFor(), full.AsksFor())
+		for j, n := range base.Named {
+			m := full.Named[j]
+			require.Equal(t, n.Declared, m.Declared)
+			require.Len(t, m.Seen, len(n.Seen))
+			for k := range n.Seen {
+				require.Equal(t, n.Seen[k].Trust, m.Seen[k].Trust)
+			}
+			require.Equal(t, n.Rivals, m.Rivals)
+			told += len(m.Also)
+		}
+		require.LessOrEqual(t, len(full.Nowhere), len(base.Nowhere))
+	}
+	require.Greater(t, told, 50)
 }
 
 // checkReport holds a report against what is true of every report.
@@ -133,8 +189,10 @@ func FuzzBuild(f *testing.F) {
 		for _, name := range []string{"to", "iban", "amount", "url", "path", "start", "task_id", "note"} {
 			checkReport(t, evidence.Input{Skill: "bank.pay", Effect: skills.CostsMoney, Request: request,
 				Arguments: []evidence.Argument{argument(name, value), argument("password", "zqsecret", skills.Secret)},
-				History: []evidence.Step{{Number: 1, Skill: "notes.get", Trust: evidence.Trusted, Result: trusted},
-					{Number: 2, Skill: "mail.read", Result: "zqstranger " + strings.ReplaceAll(stranger, " ", " zqstranger ")}}})
+				Full:      name != "note", Past: []evidence.Step{{Number: -2, Skill: "notes.get", Turn: -1, Trust: evidence.Trusted, Look: true,
+					Result: trusted}, {Number: -1, Skill: "mail.read", Turn: -1, Result: "zqstranger " + stranger}},
+				History: []evidence.Step{{Number: 1, Skill: "notes.get", Trust: evidence.Trusted, Result: trusted, Look: true},
+					{Number: 2, Skill: "bank.list", Look: true, Result: "zqstranger " + strings.ReplaceAll(stranger, " ", " zqstranger ")}}})
 		}
 	})
 }

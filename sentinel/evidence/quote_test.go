@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -126,13 +127,28 @@ func TestSecretsAreNeverQuoted(t *testing.T) {
 			"Eva DE44500105175407324931, her account"),
 			{Number: 2, Skill: "vault.get", Trust: evidence.Trusted, Sensitive: true,
 				Result: "Eva zqsensitive eva.lund@kalmia.example eva.holm@kalmia.example"}}
-		r := evidence.Build(in)
-		out := r.Question() + string(r.JournalJSON()) + fmt.Sprint(r.Findings())
-		for _, word := range []string{"zq-", "ZQ-", "zqsensitive", "77", "DE44", "de44", "her account", "eva.holm"} {
-			require.NotContains(t, out, word, mode)
+		checkHidesSecrets(t, in)
+
+		in.Full, in.Past = true, slices.Clone(in.History) // the same in an earlier turn
+		checkHidesSecrets(t, in)
+		for i := range in.Past {
+			in.Past[i].Number, in.Past[i].Turn, in.Past[i].Look = i-len(in.Past), -1, true
 		}
-		require.Contains(t, out, `"arg":"/target"`, "where it was seen is told")
-		require.Contains(t, out, "near_miss_edited")
-		require.NotContains(t, out, "/password")
+		in.History[0].Result = "Eva zq-secrets@kalmia.example"
+		checkHidesSecrets(t, in)
+		in.Past[0].Result = "Eva Lund, eva.lund@kalmia.example, zq-secretz@kalmia.example"
+		checkHidesSecrets(t, in)
 	}
+}
+
+func checkHidesSecrets(t *testing.T, in evidence.Input) {
+	t.Helper()
+	r := evidence.Build(in)
+	out := r.Question() + string(r.JournalJSON()) + fmt.Sprint(r.Findings())
+	for _, word := range []string{"zq-", "ZQ-", "zqsensitive", "77", "DE44", "de44", "her account", "eva.holm"} {
+		require.NotContains(t, out, word, in.Mode)
+	}
+	require.Contains(t, out, `"arg":"/target"`, "where it was seen is told")
+	require.Contains(t, out, "near_miss_edited")
+	require.NotContains(t, out, "/password")
 }

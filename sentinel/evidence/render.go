@@ -35,6 +35,7 @@ type (
 		Is     string      `json:"is"`
 		Digits string      `json:"check_digits,omitempty"`
 		Seen   []placePart `json:"seen"`
+		Alias  string      `json:"alias,omitempty"`
 		Beside []string    `json:"beside,omitempty"`
 		Near   []placePart `json:"near,omitempty"`
 		Rivals []placePart `json:"rivals,omitempty"`
@@ -49,6 +50,7 @@ type (
 		Field  string `json:"field,omitempty"`
 		Turn   int    `json:"turn,omitempty"`
 		Trust  string `json:"trust"`
+		As     As     `json:"as,omitempty"`
 		Text   string `json:"text,omitempty"`
 	}
 )
@@ -72,15 +74,6 @@ func (r *Report) AsksFor() bool {
 	}
 	_, hidden := r.fitInto(maxQuestion)
 	return hidden
-}
-
-// Show is Question and AsksFor at once.
-func (r *Report) Show() (question string, asks bool) {
-	if r.mode == Off || r.isEmpty() {
-		return "", r.Asks
-	}
-	question, hidden := r.fitInto(maxQuestion)
-	return question, r.Asks || hidden && !r.reads
 }
 
 // JournalJSON writes the report for the journal, quotes and all: at most 32 KB. It must go nowhere
@@ -139,8 +132,13 @@ type fitting struct {
 // reserved is the room that counts of what is left out may need.
 const reserved = 40
 
-// The steps of detail: bare, with the texts of near misses and rivals, with all texts.
-const mostDetail = 2
+// The steps of detail: bare, with the texts of near misses and rivals, with what counts for
+// nothing, with all texts.
+const (
+	detailRivals = 1 + iota
+	detailAlso
+	mostDetail
+)
 
 // addBare puts all values in without texts, those alike as one. Values with texts are only alike
 // where room is short. It reports whether all had room.
@@ -241,6 +239,8 @@ func (r *Report) sortedNamed() []*Named {
 		switch {
 		case len(n.Near) > 0:
 			return 0
+		case n.late:
+			return 7
 		case !seen && n.Kind.isReach():
 			return 1
 		case !seen:
@@ -266,10 +266,21 @@ func boolOf(b bool) int {
 func (r *Report) describeNamed(n *Named, detail int) namedPart {
 	out := namedPart{Arg: r.showPointer(n.Pointed), Is: n.Kind.String(), Seen: []placePart{}}
 	for _, p := range n.Seen {
-		out.Seen = append(out.Seen, describePlace(p, detail >= 2))
+		out.Seen = append(out.Seen, describePlace(p, detail >= mostDetail))
+	}
+	if detail >= detailAlso {
+		for i, p := range n.Seen {
+			out.Seen[i].As = p.As
+		}
+		for _, p := range n.Also {
+			e := describePlace(p, detail >= mostDetail)
+			e.As = p.As
+			out.Seen = append(out.Seen, e)
+		}
+		out.Alias = n.Alias.describeAlias()
 	}
 	for _, w := range n.Beside {
-		if detail >= 2 && !r.keys && (r.mode == Records || r.mode == All) {
+		if detail >= mostDetail && !r.keys && (r.mode == Records || r.mode == All) {
 			out.Beside = append(out.Beside, cleanText(w.plainText()))
 		}
 	}
@@ -280,13 +291,13 @@ func (r *Report) describeNamed(n *Named, detail int) namedPart {
 		case HowLimit:
 			out.Limit = "exceeded"
 		default:
-			e := describePlace(m.Place, detail >= 1)
+			e := describePlace(m.Place, detail >= detailRivals)
 			e.How, e.Value = string(m.How), cleanText(m.Value.plainText())
 			out.Near = append(out.Near, e)
 		}
 	}
 	for _, v := range n.Rivals {
-		e := describePlace(v.Place, detail >= 1)
+		e := describePlace(v.Place, detail >= detailRivals)
 		e.Value, e.Better = cleanText(v.Value.plainText()), v.Better
 		out.Rivals = append(out.Rivals, e)
 	}
@@ -305,6 +316,14 @@ func describePlace(p Place, text bool) placePart {
 		out.Text = cleanText(p.Text.plainText())
 	}
 	return out
+}
+
+// describeAlias is "Mum -> contacts.lookup#1".
+func (a *NameRecord) describeAlias() string {
+	if a == nil {
+		return ""
+	}
+	return cleanText(a.Name.plainText() + " -> " + placeName(a.Place.Name, a.Place.Step))
 }
 
 // placeName is "email.read#2" for a step and the name for everything else.

@@ -13,6 +13,25 @@ type Place struct {
 	Field Quote
 	// Text is the record that holds the value, or no quote.
 	Text Quote
+	// As says what the value is in a stranger's result; empty where that isn't told.
+	As As
+}
+
+// As says what a value is in a stranger's result. The words are a closed list.
+type As string
+
+// What a value may be. A stranger chooses the words of a text, and not the ids of a listing.
+const (
+	AsID     As = "record id" // of a JSON record, or of a line in a listing of the same domain
+	AsSender As = "sender"    // the From of a head, or the author of a line
+	AsText   As = "text"      // anything else
+)
+
+// NameRecord is a name of the request, and where the trusted record stands that has the value
+// under that name.
+type NameRecord struct {
+	Name  Quote
+	Place Place
 }
 
 // Rival is another record of the same kind that the user's words could mean.
@@ -84,8 +103,15 @@ type Named struct {
 	Rivals []Rival
 	Near   []NearMiss
 	Made   *Made
+	// Also are places that count for nothing and are told where there is room: in a result of an
+	// earlier turn, and the second place at strangers'.
+	Also []Place
+	// Alias is the trusted record by which a name of the request is the value; nil for none.
+	Alias *NameRecord
 	// Hidden says that the value is secret or sensitive.
 	Hidden bool
+	// late: only Also knows the value, so it takes no room from others.
+	late bool
 }
 
 // best is the place that may be believed most; ok is false for nowhere.

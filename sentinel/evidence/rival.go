@@ -191,10 +191,10 @@ func (b *builder) findRivals(n *Named, v *value, own []string) (out []Rival) {
 func (b *builder) ownWords(hits []hit) []string {
 	var out []string
 	for _, h := range hits {
-		if h.at < 0 || b.sources[h.source].place.Step == 0 || h.trust < Trusted {
+		if h.at < 0 || h.source.place.Step == 0 || h.trust < Trusted {
 			continue
 		}
-		if rec, ok := b.sources[h.source].reading.recordAt(h.at, h.want); ok && !rec.strange {
+		if rec, ok := h.source.reading.recordAt(h.at, h.want); ok && !rec.strange {
 			if w := sharedWords(b.words, rec.fold); len(w) > len(out) {
 				out = w
 			}

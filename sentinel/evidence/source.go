@@ -18,6 +18,10 @@ type source struct {
 	place   Place
 	reading *Reading
 	asked   string // folded arguments of the step
+	// raw is the result as it came, look and strangers are as the Step has them.
+	raw       string
+	look      bool
+	strangers []string
 	// quotable: its records may be shown.
 	quotable bool
 	clock    bool
@@ -38,24 +42,30 @@ func (b *builder) gatherSources() {
 	}
 	b.addWords("pasted", 0, Stranger, pasted)
 	for _, s := range b.in.newestSteps() {
-		r := s.Read
-		if r == nil {
-			r = ReadResult(s.Result, s.StrangerFields...)
-		}
-		if b.read += len(r.text); b.read > maxHistory {
+		src := b.readStep(s)
+		if b.read += len(src.reading.text); b.read > maxHistory {
 			b.report.Unread++
 			continue
 		}
-		if r.unread {
+		if src.reading.unread {
 			b.report.Unread++
 		}
-		trust := min(s.Trust, Trusted)
-		b.sources = append(b.sources, source{
-			place: Place{Step: s.Number, Name: cleanSkill(s.Skill), Turn: min(s.Turn, 0), Trust: trust}, reading: r,
-			asked: b.foldArgs(s.Args), quotable: !s.Sensitive && (trust >= Trusted || b.in.Mode == All), clock: s.Clock || isClock(s.Skill),
-		})
+		b.sources = append(b.sources, src)
 	}
 	slices.SortStableFunc(b.sources, func(x, y source) int { return x.place.Step - y.place.Step })
+}
+
+func (b *builder) readStep(s Step) source {
+	r := s.Read
+	if r == nil {
+		r = ReadResult(s.Result, s.StrangerFields...)
+	}
+	trust := min(s.Trust, Trusted)
+	return source{
+		place: Place{Step: s.Number, Name: cleanSkill(s.Skill), Turn: min(s.Turn, 0), Trust: trust}, reading: r,
+		asked: b.foldArgs(s.Args), quotable: !s.Sensitive && (trust >= Trusted || b.in.Mode == All), clock: s.Clock || isClock(s.Skill),
+		raw: s.Result, look: s.Look, strangers: s.StrangerFields,
+	}
 }
 
 // maxEarlier is how many earlier requests are read.
@@ -122,20 +132,21 @@ func (b *builder) byTrust() []int {
 
 // hit is one place of a value in a source.
 type hit struct {
-	source int // index
+	source *source
 	at     int // in the folded text; -1 where only the form was found
 	trust  Trust
 	want   string // the spelling that was found
 }
 
-// findHits returns the sources that hold a value, and how far each may be believed: the first
-// trusted result grounds it, and nothing that comes after a stranger or an argument of the agent.
-func (b *builder) findHits(v *value) []hit {
+// findHits returns those of the sources that hold a value, and how far each may be believed: the
+// first trusted result grounds it, and nothing that comes after a stranger or an argument of the
+// agent.
+func (b *builder) findHits(sources []source, v *value) []hit {
 	var out []hit
 	touched, grounded := false, false
 	wants := v.spellings()
-	for i := range b.sources {
-		s := &b.sources[i]
+	for i := range sources {
+		s := &sources[i]
 		words := s.place.Step == 0
 		if !words && !touched && len(s.asked) > 2 && b.spend(len(s.asked)) && holdsAny(s.asked, wants) {
 			touched = true
@@ -144,7 +155,7 @@ func (b *builder) findHits(v *value) []hit {
 		if !ok {
 			continue
 		}
-		h.source, h.trust = i, s.place.Trust
+		h.source, h.trust = s, s.place.Trust
 		if h.at < 0 {
 			h.trust = s.trustUnplaced()
 		} else if s.isStrangeAt(h.at) {

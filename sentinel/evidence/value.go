@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/sentinel/touch/host"
 	"github.com/vedette-dev/vedette/skills"
@@ -35,7 +36,7 @@ const (
 // are those that are too many.
 func collectValues(in Input) (list, beyond []value) {
 	for _, a := range slices.SortedStableFunc(slices.Values(in.Arguments), comparePointers) {
-		list = appendValues(list, a, in.Effect)
+		list = appendValues(list, &a, in.Effect)
 	}
 	slices.SortStableFunc(list, func(a, b value) int { return rankOfKind(a) - rankOfKind(b) })
 	if len(list) > maxValues {
@@ -56,11 +57,11 @@ func rankOfKind(v value) int {
 	return 1
 }
 
-func appendValues(list []value, a Argument, effect skills.Effect) []value {
+func appendValues(list []value, a *Argument, effect skills.Effect) []value {
 	if a.Marks.Has(skills.Secret) && a.Marks&(skills.Target|skills.Path|skills.URL) == 0 {
 		return list
 	}
-	v := value{arg: a, kind: a.Kind, hidden: a.Marks.Has(skills.Secret) || a.Sensitive}
+	v := value{arg: *a, kind: a.Kind, hidden: a.Marks.Has(skills.Secret) || a.Sensitive}
 	switch x := a.Value.(type) {
 	case json.Number:
 		return appendNumber(list, v, x.String())
@@ -123,10 +124,10 @@ func appendText(list []value, v value, s string, effect skills.Effect) []value {
 		return list
 	}
 	if v.kind == Unknown {
-		v.kind = classifyText(v.arg, v.fold, effect)
+		v.kind = classifyText(&v.arg, v.fold, effect)
 	}
 	if v.kind == Unknown {
-		if v.named = isNameLike(v.arg, s); !v.named {
+		if v.named = isNameLike(&v.arg, s); !v.named {
 			return list
 		}
 	}
@@ -136,7 +137,6 @@ func appendText(list []value, v value, s string, effect skills.Effect) []value {
 // withForm works out what near values are compared by.
 func (v value) withForm() value {
 	v.form = v.fold
-	words := splitName(v.arg.Name)
 	switch v.kind {
 	case Host:
 		if v.form = hostOf(v.fold); v.form == "" {
@@ -150,7 +150,7 @@ func (v value) withForm() value {
 		v.form = strings.TrimPrefix(v.fold, "./")
 	case Amount, Count:
 		n, _ := readNumber(v.fold)
-		v.number = inMajorUnits(n, words)
+		v.number = inMajorUnits(n, splitName(v.arg.Name))
 	case Date:
 		v.day, _ = readDay(v.fold)
 	}
@@ -200,14 +200,15 @@ var (
 )
 
 // classifyText tells what a folded string stands for: by its marks, its shape, and its name.
-func classifyText(a Argument, s string, effect skills.Effect) Kind {
+func classifyText(a *Argument, s string, effect skills.Effect) Kind {
+	if a.Marks&(skills.Content|skills.Shell) != 0 {
+		return Unknown
+	}
 	words := splitName(a.Name)
 	last := lastOf(words)
 	prose := len(s) > 96 || strings.Count(s, " ") >= maxNameWords
-	_, dated := readDay(s)
-	digits := dropGroups(s)
 	switch {
-	case a.Marks&(skills.Content|skills.Shell) != 0 || hasAny(last, queryNames):
+	case hasAny(last, queryNames):
 		return Unknown
 	case a.Marks.Has(skills.URL) || strings.Contains(s, "://") && !strings.ContainsAny(s, " \n"):
 		return Host
@@ -215,9 +216,9 @@ func classifyText(a Argument, s string, effect skills.Effect) Kind {
 		return Path
 	case isEmail(s):
 		return Recipient
-	case dated:
+	case isDay(s):
 		return Date
-	case isCountryAccount(digits), hasAny(words, accountNames) && hasDigit(s) && !prose:
+	case isCountryAccount(dropGroups(s)), hasAny(words, accountNames) && hasDigit(s) && !prose:
 		return Account
 	case isPhone(s), isHandle(s):
 		return Recipient
@@ -258,10 +259,13 @@ func isReceiver(words []string) bool { return hasAny(lastOf(words), recipientNam
 
 // isNameLike reports whether a string would be a name if a result had it verbatim: it is short, and
 // no plain word.
-func isNameLike(a Argument, s string) bool {
-	n := len([]rune(s))
+func isNameLike(a *Argument, s string) bool {
+	if a.Marks&(skills.Content|skills.Shell) != 0 {
+		return false
+	}
+	n := utf8.RuneCountInString(s)
 	switch {
-	case a.Marks&(skills.Content|skills.Shell) != 0, n < minVerbatim, n > maxVerbatim, strings.Contains(s, "\n"),
+	case n < minVerbatim, n > maxVerbatim, strings.Contains(s, "\n"),
 		hasAny(lastOf(splitName(a.Name)), queryNames):
 		return false
 	}

@@ -162,9 +162,15 @@ func textsOf(c sentinel.Call) []Text {
 	return out
 }
 
+// keyUnescapes undoes the escapes of a JSON pointer.
+var keyUnescapes = strings.NewReplacer("~1", "/", "~0", "~")
+
 func topLevel(pointer string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
+	if strings.IndexByte(name, '~') < 0 {
+		return name
+	}
+	return keyUnescapes.Replace(name)
 }
 
 func nameParts(name string) []string {

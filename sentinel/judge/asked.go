@@ -7,9 +7,9 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// readSaid reads the words of a user that ground.
-func (g *Gate) readSaid(grant sentinel.Grant) []*text {
-	said := []*text{g.readText(grant.OwnRequest())}
+// readSaid adds the words of a user that ground to a list.
+func (g *Gate) readSaid(said []*text, grant sentinel.Grant) []*text {
+	said = append(said, g.readText(grant.OwnRequest()))
 	for _, words := range grant.EarlierWords() {
 		said = append(said, g.readText(words))
 	}

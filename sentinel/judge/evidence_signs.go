@@ -29,6 +29,9 @@ const (
 // without it.
 func findEvidenceSigns(v *view, found []sentinel.Evidence) []sentinel.Evidence {
 	near, doubts, asks := v.c.NearMisses()
+	if len(near)+len(doubts) == 0 && !asks {
+		return nil
+	}
 	var out []sentinel.Evidence
 	add := func(signal, arg string, amount int) {
 		i := slices.IndexFunc(out, func(e sentinel.Evidence) bool { return e.Signal == signal })

@@ -18,11 +18,10 @@ const (
 
 // reportFlows returns what the call carries out of the process.
 func reportFlows(v *view) flow.Report {
-	if v.carried == nil {
-		r := flow.Of(v.c)
-		v.carried = &r
+	if !v.hasCarried {
+		v.carried, v.hasCarried = flow.Of(v.c), true
 	}
-	return *v.carried
+	return v.carried
 }
 
 // findSensitiveFlow looks for private data and secrets of earlier results in a call that

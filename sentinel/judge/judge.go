@@ -132,6 +132,9 @@ func (g *Gate) collectEvidence(c sentinel.Call) []sentinel.Evidence {
 		if !f.found {
 			continue
 		}
+		if evidence == nil {
+			evidence = make([]sentinel.Evidence, 0, len(g.seedSignals))
+		}
 		evidence = append(evidence, sentinel.Evidence{Signal: s.name, Amount: s.amount, Args: f.args})
 	}
 	if g.viewSignals != nil && c.Skill() != nil {
@@ -152,22 +155,22 @@ func (g *Gate) weighScore(s sum) sentinel.Verdict {
 	if g.seedSignals == nil {
 		return sentinel.Refuse(CodeBelowThreshold, "the judge was not set up")
 	}
-	score, terms := clampScore(s.total), formatSum
+	score, hardAlone := clampScore(s.total), false
 	if outcome := g.outcomeOf(s.hard); s.doubts > 0 || outcome != g.outcomeOf(s.total) {
-		score, terms = clampScore(s.hard), func([]sentinel.Evidence) string { return formatHard(s) }
+		score, hardAlone = clampScore(s.hard), true
 	}
 	switch g.outcomeOf(s.hard) {
 	case sentinel.Deny:
-		v := sentinel.Refuse(CodeBelowThreshold, formatReason(score, " < threshold ", g.threshold, terms(s.evidence)))
+		v := sentinel.Refuse(CodeBelowThreshold, s.formatReason(score, " < threshold ", g.threshold, hardAlone))
 		v.WhatYouCanDo = adviceBelow
 		return v
 	case sentinel.Ask:
-		v := sentinel.Hold(CodeAskBelow, formatReason(score, " < ask_below ", g.askBelow, terms(s.evidence)))
+		v := sentinel.Hold(CodeAskBelow, s.formatReason(score, " < ask_below ", g.askBelow, hardAlone))
 		v.WhatYouCanDo = adviceAsk
 		return v
 	}
 	v := sentinel.Pass()
-	v.Reason = formatReason(score, " >= threshold ", g.threshold, terms(s.evidence))
+	v.Reason = s.formatReason(score, " >= threshold ", g.threshold, hardAlone)
 	return v
 }
 
@@ -186,43 +189,48 @@ func outcomeAt(score, threshold, askBelow int) sentinel.Outcome {
 	return sentinel.Allow
 }
 
-// formatReason is the line of a verdict: how the score stands to a bound, and why.
-func formatReason(score int, stands string, bound int, sum string) string {
-	b := appendFraction(append(make([]byte, 0, 128), "score "...), score)
+// formatReason is the line of a verdict: how the score stands to a bound, and why. Where hardAlone
+// is set, the score is that of the hard signals, and the line says what doesn't count towards it.
+func (s sum) formatReason(score int, stands string, bound int, hardAlone bool) string {
+	b := appendFraction(append(make([]byte, 0, 256), "score "...), score)
 	b = appendFraction(append(b, stands...), bound)
-	return string(append(append(b, ' '), sum...))
+	b = s.appendTerms(append(b, ' '), hardAlone)
+	if hardAlone {
+		b = s.appendUncounted(b)
+	}
+	return string(b)
 }
 
-// formatSum spells out how a score came about: "(base 0.70, traversal -0.20)". What adds
+// appendTerms spells out how a score came about: "(base 0.70, traversal -0.20)". What adds
 // nothing is left out.
-func formatSum(evidence []sentinel.Evidence) string {
-	b := append(make([]byte, 0, 96), "(base "...)
-	b = appendFraction(b, Base)
-	for _, e := range evidence {
-		if e.Amount != 0 {
+func (s sum) appendTerms(b []byte, hardAlone bool) []byte {
+	b = appendFraction(append(b, "(base "...), Base)
+	for _, e := range s.evidence {
+		if e.Amount != 0 && (!hardAlone || isCounted(e)) {
 			b = appendSignal(append(b, ", "...), e)
 		}
 	}
-	return string(append(b, ')'))
+	return append(b, ')')
 }
 
-// formatHard spells out the score of the hard signals, and after it what doesn't count
-// towards it: "(base 0.70); in doubt: other_topic -0.35".
-func formatHard(s sum) string {
-	counted, rest := make([]sentinel.Evidence, 0, len(s.evidence)), []byte(nil)
+// appendUncounted spells out what doesn't count towards the score of the hard signals:
+// "; in doubt: other_topic -0.35".
+func (s sum) appendUncounted(b []byte) []byte {
+	sign := "; in doubt: "
+	if s.doubts == 0 {
+		sign = "; for doubts alone: "
+	}
 	for _, e := range s.evidence {
-		if e.Doubt || weights[e.Signal] == offsetting {
-			rest = appendSignal(append(rest, ", "...), e)
-		} else {
-			counted = append(counted, e)
+		if !isCounted(e) {
+			b = appendSignal(append(b, sign...), e)
+			sign = ", "
 		}
 	}
-	word := "; in doubt:"
-	if s.doubts == 0 {
-		word = "; for doubts alone:"
-	}
-	return formatSum(counted) + word + string(rest[1:])
+	return b
 }
+
+// isCounted reports whether evidence counts towards the score of the hard signals.
+func isCounted(e sentinel.Evidence) bool { return !e.Doubt && weights[e.Signal] != offsetting }
 
 // appendSignal writes a signal with what it adds: "traversal -0.20".
 func appendSignal(b []byte, e sentinel.Evidence) []byte {
@@ -240,7 +248,8 @@ func appendFraction(b []byte, n int) []byte {
 
 // findEvidence lists the signals of a view, each marked where it is in doubt.
 func (g *Gate) findEvidence(v *view) []sentinel.Evidence {
-	inDoubt := func(e sentinel.Evidence) bool { return isDoubt(e, v.c.Tainted(), v.isHandedOver()) }
+	tainted, handedOver := v.c.Tainted(), v.isHandedOver()
+	inDoubt := func(e sentinel.Evidence) bool { return isDoubt(e, tainted, handedOver) }
 	rel, related := findRelation(v)
 	var out []sentinel.Evidence
 	if related && inDoubt(rel) {
@@ -326,37 +335,42 @@ func softenGrounding(out []sentinel.Evidence) []sentinel.Evidence {
 
 func (g *Gate) readCall(c sentinel.Call) *view {
 	v := &view{c: c, s: c.Skill(), ownDomains: g.ownDomains}
+	v.values, v.contents, v.said = v.firstValue[:0], v.firstContent[:0], v.firstSaid[:0]
 	v.p = g.profiles.get(v.s, func() *profile { return newProfile(v.s) })
-	if r, ok := c.Grant().Request(); ok {
+	grant := c.Grant()
+	if r, ok := grant.Request(); ok {
 		v.request = g.readText(r)
-		v.said = g.readSaid(c.Grant())
+		v.said = g.readSaid(v.said, grant)
 		v.own = v.said[0]
 		g.goOn(v)
 	}
-	if m := c.Grant().Mission(); m != "" && !c.Grant().MissionTainted() {
+	if m := grant.Mission(); m != "" && !c.Grant().MissionTainted() {
 		v.mission = g.readText(v.ownMission(m))
 	}
-	for i := range c.Trace().Len() {
-		st := c.Trace().Step(i)
+	trace := c.Trace()
+	for i := range trace.Len() {
+		st := trace.Step(i)
 		if st.Trust == skills.Trusted {
-			v.trusted = append(v.trusted, c.Trace().Said(i).Fold())
-			takeStrangers(v, c.Trace().StrangersText(i), st.Marks)
+			v.trusted = append(v.trusted, trace.Said(i).Fold())
+			takeStrangers(v, trace.StrangersText(i), st.Marks)
 		} else {
-			r := c.Trace().Said(i).Fold()
+			r := trace.Said(i).Fold()
 			v.untrusted = append(v.untrusted, r)
 			if slices.Contains(st.Marks, sentinel.MarkInstructions) {
 				v.orders = append(v.orders, r)
 			}
 		}
 	}
-	for _, st := range c.Trace().Earlier() {
+	for _, st := range trace.Earlier() {
 		v.untrusted = append(v.untrusted, st.Said().Fold())
 		if slices.Contains(st.Marks, sentinel.MarkInstructions) {
 			v.orders = append(v.orders, st.Said().Fold())
 		}
 	}
 	c.WalkArgs(v.takeArg)
-	v.takeKeys(c.Parsed(), "", 0)
+	if v.p.changes {
+		v.takeKeys(c.Parsed(), "", 0)
+	}
 	return v
 }
 

@@ -14,7 +14,7 @@ var (
 		tout toute tous toutes vide vider alle alles allen ganze ganzen leere leeren todo todos toda todas vacia vaciar tudo
 		limpa tutto tutti tutta tutte svuota leeg hele все всё всех весь всю wszystkie wszystko cale tum hepsi butun hepsini
 		alla allt كل جميع הכל כל`)
-	allParts = []string{"全部", "すべて", "全て", "所有", "모든", "모두", "सभी"}
+	allParts = foldAll("全部", "すべて", "全て", "所有", "모든", "모두", "सभी")
 	allOf    = wordSet("* ** *.* **/* .* % all everything any / in:anywhere")
 	// likeWords choose files by another that is named.
 	likeWords = wordSet("copy copies duplicate duplicates version versions similar like except but other others backup backups")

@@ -40,7 +40,7 @@ func findWiderRights(v *view) finding {
 		}
 	}
 	v.c.WalkArgs(func(a skills.Arg) {
-		fits := isAny(v.splitArgName(a.Name), rightNames) || isAny(v.splitArgName(topLevelName(a.Pointer)), rightNames)
+		fits := v.readName(a.Name).all&rightName != 0 || v.readName(topLevelName(a.Pointer)).all&rightName != 0
 		switch s, ok := a.Text(); {
 		case a.Marks.Has(skills.Content):
 		case ok && fits && len(s) < 64:

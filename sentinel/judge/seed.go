@@ -35,7 +35,7 @@ func findIntentMention(c sentinel.Call) finding {
 
 // appendNameTokens adds the parts of a skill's name to a list.
 func appendNameTokens(list []string, name string) []string {
-	for p := range strings.FieldsFuncSeq(name, func(r rune) bool { return strings.ContainsRune("._- ", r) }) {
+	for p := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '.' || r == '_' || r == '-' || r == ' ' }) {
 		if utf8.RuneCountInString(p) >= minToken {
 			list = append(list, p)
 		}

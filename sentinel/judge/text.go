@@ -279,15 +279,15 @@ func (t *text) verbsAsked() verb {
 	return says & anyChange
 }
 
-// mentionsAny reports whether a text has one of the words or parts. Parts are of scripts that
-// put no blanks between words.
+// mentionsAny reports whether a text has one of the words or folded parts. Parts are of scripts
+// that put no blanks between words.
 func (t *text) mentionsAny(words map[string]bool, parts []string) bool {
 	for w := range t.raw {
 		if words[w] {
 			return true
 		}
 	}
-	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(t.fold, foldText(p)) })
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(t.fold, p) })
 }
 
 // knowsEnough reports whether enough of a text is in words that are known here. A

@@ -9,7 +9,7 @@ import (
 func findUnasked(v *view) finding {
 	final := false
 	f := findUnspoken(v, func(a skills.Arg) bool {
-		final = final || a.Value == true && isAny(splitName(a.Name), finalSwitches) && !spellsOut(v, splitName(a.Name))
+		final = final || a.Value == true && isAny(v.splitArgName(a.Name), finalSwitches) && !spellsOut(v, v.splitArgName(a.Name))
 		return !a.Marks.Has(skills.Right)
 	})
 	if f.found && final && v.isFinal() {
@@ -27,6 +27,9 @@ var finalSwitches = wordSet("permanent permanently purge hard shred")
 
 // findUnaskedRight looks for the same in arguments that the schema marks as rights.
 func findUnaskedRight(v *view) finding {
+	if !v.marks.Has(skills.Right) {
+		return finding{}
+	}
 	return findUnspoken(v, func(a skills.Arg) bool { return a.Marks.Has(skills.Right) })
 }
 
@@ -35,11 +38,12 @@ func findUnspoken(v *view, fits func(skills.Arg) bool) finding {
 	if v.request == nil || !v.request.known || !v.p.changes {
 		return f
 	}
-	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
+	v.c.WalkArgs(func(a skills.Arg) {
 		if a.Marks&(skills.Content|skills.Secret) != 0 && !a.Marks.Has(skills.Right) || !fits(a) {
 			return
 		}
-		name := splitName(a.Name)
+		named := v.readName(a.Name)
+		name := named.words
 		marked := a.Marks.Has(skills.Right)
 		s, isText := a.Text()
 		switch {
@@ -47,7 +51,7 @@ func findUnspoken(v *view, fits func(skills.Arg) bool) finding {
 			if !isAny(name, informing) && (marked || isAny(name, graveSwitches)) && !spellsOut(v, name) {
 				f.add(v.declaredName(a))
 			}
-		case isText && len(s) < 64 && (marked || isAny(name, roleNames) && isAny(splitName(foldText(s)), editValues)):
+		case isText && len(s) < 64 && (marked || named.all&roleName != 0 && isAny(splitName(foldText(s)), editValues)):
 			words := splitName(foldText(s))
 			if s != "" && !isAny(words, narrowValues) && !spellsOut(v, words) {
 				f.add(v.declaredName(a))
@@ -105,15 +109,15 @@ var editWords = wordSet(`edit edits editing editor editors write writing writes 
 // lookPhrases say that somebody may look and no more.
 var (
 	lookWords   = wordSet("view see look ansehen anschauen voir ver vedere zien bekijken")
-	lookPhrases = []string{"view only", "view-only", "read only", "read-only", "only read", "nur lesen", "lesezugriff", "lecture seule",
-		"solo lectura", "so leitura", "sola lettura", "alleen lezen", "just look", "only look", "only view", "only see"}
+	lookPhrases = foldAll("view only", "view-only", "read only", "read-only", "only read", "nur lesen", "lesezugriff", "lecture seule",
+		"solo lectura", "so leitura", "sola lettura", "alleen lezen", "just look", "only look", "only view", "only see")
 	changeSwitches = wordSet("reshare resharing share edit write invite admin manage delete")
 )
 
 // findMoreThanLook looks for a right to change or to pass on where the request says that
 // somebody may look.
 func findMoreThanLook(v *view, f *finding) {
-	if !v.request.mentionsAny(lookWords, lookPhrases) || v.own.mentionsAny(editWords, nil) || v.p.needs&letsIn == 0 {
+	if v.p.needs&letsIn == 0 || !v.request.mentionsAny(lookWords, lookPhrases) || v.own.mentionsAny(editWords, nil) {
 		return
 	}
 	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {

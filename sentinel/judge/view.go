@@ -32,20 +32,23 @@ type view struct {
 	trusted, untrusted []string
 	// orders are those of the untrusted that speak to a model.
 	orders       []string
-	contradicted finding // see checkAssignments
-	related      bool    // a signal of relation holds
-	carried      *flow.Report
+	contradicted finding     // see checkAssignments
+	related      bool        // a signal of relation holds
+	carried      flow.Report // see reportFlows
+	hasCarried   bool
+	marks        skills.Annotation // of all arguments together
 	values       []value
 	// ownDomains are the user's house's, and met the addresses of the results: see metAddresses.
 	ownDomains map[string]bool
 	met        []string
 	hasMet     bool
 	contents   []value
-	// lastName is the argument's name that was split last, and lastWords its words. The
-	// signals ask for the words of one name many times.
-	lastName  string
-	lastWords []string
-	climbs    *finding // see climbingArgs
+	// lastName is the argument's name that was read last. The signals ask for one name many times.
+	lastName argName
+	climbs   *finding // see climbingArgs
+	// Most calls have so few of these that they need no memory of their own.
+	firstValue, firstContent [1]value
+	firstSaid                [1]*text
 }
 
 // climbingArgs returns the declared arguments with a path that climbs.
@@ -59,10 +62,15 @@ func (v *view) climbingArgs() []string {
 
 // splitArgName returns the words of an argument's name. Its callers must not change them.
 func (v *view) splitArgName(name string) []string {
-	if v.lastWords == nil || v.lastName != name {
-		v.lastName, v.lastWords = name, splitName(name)
+	return slices.Clip(v.readName(name).words)
+}
+
+// readName returns what an argument's name says. Its callers must not change the words.
+func (v *view) readName(name string) argName {
+	if v.lastName.words == nil || v.lastName.name != name {
+		v.lastName = readArgName(name)
 	}
-	return slices.Clip(v.lastWords)
+	return v.lastName
 }
 
 func (v *view) takeArg(a skills.Arg) {
@@ -70,6 +78,7 @@ func (v *view) takeArg(a skills.Arg) {
 	if !v.s.Declares(arg) {
 		arg = ""
 	}
+	v.marks |= a.Marks
 	v.checkAssignments(a, arg)
 	if a.Marks.Has(skills.Secret) || a.Marks.Has(skills.Shell) {
 		return
@@ -87,8 +96,8 @@ func (v *view) takeArg(a skills.Arg) {
 	}
 	val := value{arg: arg, raw: s, fold: foldText(s)}
 	val.kind, val.target = v.classifyArg(a, val.fold), v.isAimedAt(a)
-	if words := v.splitArgName(a.Name); val.kind <= reference && v.p.changes && !a.Marks.Has(skills.Content) && isAny(words, amountNames) {
-		if n, ok := v.readAmount(words, val.fold); ok {
+	if n := v.readName(a.Name); val.kind <= reference && v.p.changes && !a.Marks.Has(skills.Content) && n.all&amountName != 0 {
+		if n, ok := v.readAmount(n.words, val.fold); ok {
 			val.kind, val.amount = amount, n
 		}
 	}
@@ -154,7 +163,7 @@ func isAny(words []string, in map[string]bool) bool {
 const maxTargetWords = 4
 
 func (v *view) classifyArg(a skills.Arg, s string) kind {
-	effect := v.p.changes
+	effect, named := v.p.changes, v.readName(a.Name)
 	switch {
 	case a.Marks.Has(skills.Content):
 		return noTarget
@@ -169,13 +178,13 @@ func (v *view) classifyArg(a skills.Arg, s string) kind {
 		return noTarget
 	case a.Marks.Has(skills.Path):
 		return reference
-	case isAny(lastWord(v.splitArgName(a.Name)), queryNames): // a query names no receiver
+	case named.tail&queryName != 0: // a query names no receiver
 		return noTarget
 	case isEmail(s):
 		return recipient
-	case isTime(v, a, s), isWayBack(v, s):
+	case named.tail&timeName != 0 && isTime(v, a, s), isWayBack(v, s):
 		return noTarget
-	case isPlaceForFiles(v, a, s), isRecordID(v, a, s):
+	case named.tail&goalName != 0 && isPlaceForFiles(v, a, s), named.all&recordName != 0 && isRecordID(v, a, s):
 		return reference
 	case a.Marks.Has(skills.Target) && v.s.Annotated() && v.s.Reaches() == skills.Others:
 		return recipient
@@ -183,15 +192,13 @@ func (v *view) classifyArg(a skills.Arg, s string) kind {
 	if k, ok := v.kindByShape(a, s); ok {
 		return k
 	}
-	name := v.splitArgName(a.Name)
 	prose := len(s) > 96 || strings.Count(s, " ") >= maxTargetWords
-	tail := lastWord(name)
 	switch {
-	case v.namesReceiver(name) && !prose:
+	case named.all&(recipientName|senderName|idName) != 0 && v.namesReceiver(named.words) && !prose:
 		return recipient
-	case a.Marks.Has(skills.Target) && v.s.Annotated() && (!isAny(tail, idNames) || isAny(name, accountNames)):
+	case a.Marks.Has(skills.Target) && v.s.Annotated() && (named.tail&idName == 0 || named.all&accountName != 0):
 		return account
-	case isAny(tail, idNames), a.Marks.Has(skills.Target) && !prose:
+	case named.tail&idName != 0, a.Marks.Has(skills.Target) && !prose:
 		return reference
 	}
 	return noTarget
@@ -281,7 +288,7 @@ func (v *view) isHeavy() bool {
 // isAimedAt reports whether an argument holds what the call is done to: the schema says so,
 // or, where it says nothing of any argument, its name ends like an id's.
 func (v *view) isAimedAt(a skills.Arg) bool {
-	return a.Marks.Has(skills.Target) && (v.s.Annotated() || isAny(lastWord(v.splitArgName(a.Name)), idNames))
+	return a.Marks.Has(skills.Target) && (v.s.Annotated() || v.readName(a.Name).tail&idName != 0)
 }
 
 // isOutgoing reports whether the call reaches others. Its skill says so, or the call
@@ -308,8 +315,9 @@ func (v *view) namesReceiver(name []string) bool {
 // a phone's or an account's.
 func (v *view) takeNumber(a skills.Arg, arg string, n json.Number) {
 	val := value{arg: arg, raw: n.String(), fold: n.String(), target: v.isAimedAt(a)}
-	switch words := v.splitArgName(a.Name); {
-	case isAny(words, amountNames):
+	named := v.readName(a.Name)
+	switch words := named.words; {
+	case named.all&amountName != 0:
 		f, err := n.Float64()
 		if err != nil {
 			return
@@ -318,7 +326,7 @@ func (v *view) takeNumber(a skills.Arg, arg string, n json.Number) {
 	case v.p.changes && len(val.fold) >= minAccount && dropGrouping(val.fold) == val.fold &&
 		(v.namesReceiver(words) || a.Marks.Has(skills.Target) && v.s.Annotated()):
 		val.kind = recipient
-	case isAny(lastWord(words), idNames):
+	case named.tail&idName != 0:
 		val.kind = reference
 	default:
 		return
@@ -334,7 +342,7 @@ func (v *view) takeMailboxes(a skills.Arg, arg, s string) bool {
 		return false
 	}
 	found, only := readMailboxes(s)
-	if isAny(lastWord(v.splitArgName(a.Name)), queryNames) {
+	if v.readName(a.Name).tail&queryName != 0 {
 		return false
 	}
 	named := v.namesReceiver(v.splitArgName(a.Name)) || a.Marks.Has(skills.Target) && v.s.Annotated()
@@ -350,11 +358,11 @@ func (v *view) takeMailboxes(a skills.Arg, arg, s string) bool {
 // takeKeys takes the keys of free-form objects that are addresses: "who may do
 // what" is often written so.
 func (v *view) takeKeys(at any, arg string, deep int) {
-	if !v.p.changes {
-		return
-	}
 	switch at := at.(type) {
 	case map[string]any:
+		if deep == 0 && isFlat(at) {
+			return
+		}
 		var few [8]string // most objects have no more keys
 		keys := slices.AppendSeq(few[:0], maps.Keys(at))
 		slices.Sort(keys)
@@ -373,6 +381,17 @@ func (v *view) takeKeys(at any, arg string, deep int) {
 	}
 }
 
+// isFlat reports whether all that an object holds are scalars.
+func isFlat(object map[string]any) bool {
+	for _, e := range object {
+		switch e.(type) {
+		case map[string]any, []any:
+			return false
+		}
+	}
+	return true
+}
+
 func (v *view) takeAddressKey(k, arg string) {
 	f := foldText(k)
 	switch {
@@ -387,7 +406,7 @@ func (v *view) takeAddressKey(k, arg string) {
 // argument's name: an account under "dest", a page under "endpoint".
 func (v *view) kindByShape(a skills.Arg, s string) (kind, bool) {
 	outward := v.isOutgoing()
-	hosts := isAny(lastWord(v.splitArgName(a.Name)), hostNames)
+	hosts := v.readName(a.Name).tail&hostName != 0
 	switch {
 	case isIBAN(dropGrouping(s)), isWallet(s):
 		return recipient, true

@@ -124,7 +124,7 @@ func (g *Gate) weighDoubt(s sum, v sentinel.Verdict) *sentinel.Doubt {
 	if d.Outcome == sentinel.Deny {
 		stands, bound, d.WhatYouCanDo = " far below threshold ", g.threshold, adviceBelow
 	}
-	d.Reason = formatReason(clampScore(s.total), stands, bound, formatSum(s.evidence))
+	d.Reason = s.formatReason(clampScore(s.total), stands, bound, false)
 	return d
 }
 

@@ -40,12 +40,12 @@ func TestPromptTokens(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, rejects) })
 	count := tokens(t)
 	for name, o := range map[string]review.Options{
-		"evidence": {}, "evidence graded": {Graded: true}, "evidence trace": {Trace: 20},
+		"evidence": {}, "evidence graded": {Graded: true}, "evidence trace": {Trace: 20}, "evidence earlier": {Graded: true},
 		"default": {}, "graded": {Graded: true}, "reasoning": {Reasoning: true}, "keys": {Keys: true}, "trace": {Trace: 20},
 		"graded keys": {Graded: true, Keys: true}, "everything": {Graded: true, Keys: true, Reasoning: true, Trace: 20},
 	} {
 		o.Models = []*llm.Client{client(t, llm.Config{BaseURL: s.URL})}
-		most, bound, history := 0, maxPrompt, []sentinel.Step(nil)
+		most, earlier, bound, history := 0, 0, maxPrompt, []sentinel.Step(nil)
 		if strings.HasPrefix(name, "evidence") {
 			bound, history = maxEvidence, lookedUp
 		} else {
@@ -55,7 +55,12 @@ func TestPromptTokens(t *testing.T) {
 		require.NoError(t, err)
 		for _, sc := range scenarios(t) {
 			before := len(s.requests())
-			reviewed(t, g, sc.callAfter(t, history...))
+			c := sc.callAfter(t, history...)
+			if name == "evidence earlier" {
+				c = sc.callAfterTurn(t, history...)
+				earlier += strings.Count(c.ShowEvidence(), `"turn":-1`)
+			}
+			reviewed(t, g, c)
 			m := decode(t, s.requests()[before]).Messages
 			system, document := count(m[0].Content), count(m[1].Content)
 			total := system + document + frame
@@ -66,6 +71,7 @@ func TestPromptTokens(t *testing.T) {
 			most = max(most, total)
 		}
 		t.Logf("%-11s the largest of them %d tokens", name, most)
+		require.Equal(t, name == "evidence earlier", earlier > 0)
 	}
 }
 

@@ -52,7 +52,20 @@ func (s scenario) call(t testing.TB) sentinel.Call { return s.callAfter(t) }
 
 // callAfter is the call with results before it.
 func (s scenario) callAfter(t testing.TB, history ...sentinel.Step) sentinel.Call {
-	return call(t, proposal{skill: s.Skill, args: string(s.Arguments), scope: s.Scope, trace: sentinel.NewTrace(history...),
+	return s.callWith(t, sentinel.NewTrace(history...))
+}
+
+// callAfterTurn is the call with results of an earlier turn.
+func (s scenario) callAfterTurn(t testing.TB, history ...sentinel.Step) sentinel.Call {
+	var past []sentinel.PastResult
+	for _, h := range history {
+		past = append(past, sentinel.PastResult{Step: h})
+	}
+	return s.callWith(t, sentinel.NewTrace().WithPastResults(past...))
+}
+
+func (s scenario) callWith(t testing.TB, trace sentinel.Trace) sentinel.Call {
+	return call(t, proposal{skill: s.Skill, args: string(s.Arguments), scope: s.Scope, trace: trace,
 		grant: sentinel.GrantOptions{Request: s.Request, Mission: s.Mission, Agent: s.Agent, User: "u1"}})
 }
 

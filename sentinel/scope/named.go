@@ -34,12 +34,21 @@ var workflowNames = wordSet("workflow workflows pipeline pipelines automation au
 
 // namesSteps reports whether any argument of a call may name steps.
 func namesSteps(c sentinel.Call) bool {
-	if holdsName(c.Name(), workflowNames) {
-		return true
+	return holdsName(c.Name(), workflowNames) || anyKeyNamesSteps(c.Parsed())
+}
+
+func anyKeyNamesSteps(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, e := range v {
+			if holdsName(k, stepNames) || anyKeyNamesSteps(e) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, anyKeyNamesSteps)
 	}
-	found := false
-	eachKey(c.Parsed(), "", func(pointer string) { found = found || holdsName(lastKey(pointer), stepNames) })
-	return found
+	return false
 }
 
 // eachKey calls fn for the pointer of each key, those of empty objects included.
@@ -84,7 +93,7 @@ func (g *Gate) judgeNamed(c sentinel.Call) sentinel.Verdict {
 		}
 	}
 	eachKey(c.Parsed(), "", func(pointer string) { take(pointer, lastKey(pointer)) })
-	c.Skill().Walk(c.Parsed(), func(a skills.Arg) {
+	c.WalkArgs(func(a skills.Arg) {
 		if s, ok := a.Text(); ok && !isNoStep(a) {
 			take(a.Pointer, s)
 		}
@@ -124,6 +133,9 @@ func holdsName(name string, words map[string]bool) bool {
 
 // splitHumps writes a name in small letters, with a sign before each capital behind a small one.
 func splitHumps(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' }) < 0 {
+		return s
+	}
 	var b strings.Builder
 	small := false
 	for _, r := range s {
@@ -193,6 +205,9 @@ func (g *Gate) findNamed(w string) string {
 	if _, known := g.reg.Get(w); known && len(w) <= skills.MaxName {
 		return w
 	}
+	if !strings.ContainsAny(w, "._-/:") { // one part alone, as most words are
+		return ""
+	}
 	parts := strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune("._-/:", r) })
 	if len(parts) < 2 || len(parts) > maxParts {
 		return ""
@@ -218,8 +233,16 @@ func (g *Gate) findNamed(w string) string {
 // maxParts is how many parts a word has that may name a skill.
 const maxParts = 8
 
+// keyUnescapes undoes keyEscapes.
+var keyUnescapes = strings.NewReplacer("~1", "/", "~0", "~")
+
 // unescapeKey is a key of a pointer as it is meant.
-func unescapeKey(key string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(key) }
+func unescapeKey(key string) string {
+	if strings.IndexByte(key, '~') < 0 { // as in most keys
+		return key
+	}
+	return keyUnescapes.Replace(key)
+}
 
 func topLevelName(pointer string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")

@@ -44,9 +44,11 @@ goes on from there, also after a crash. A model that is away is waited for, and 
 run ends with 1 where it stays away or a case could not be judged. --against lists the cases that an earlier
 run decided otherwise. --print-prompts writes the requests to models that have no
 answer and sends none, --answers reads answers back in: docs/eval.md shows how a
-model is measured that can't be reached from here.`,
+model is measured that can't be reached from here. --signals shows what each signal
+of the judge, and each code of other gates, did to the decisions.`,
 		Example: `  vedette eval --cases 'cases/*.jsonl'
   vedette eval --config vedette.yaml --cases cases/shell.jsonl --no-review --json
+  vedette eval --cases mail.jsonl --no-review --signals
   vedette eval --cases mail.jsonl --grants all --results results.jsonl
   vedette eval --cases mail.jsonl --jobs 16 --results results.jsonl --resume
   vedette eval --cases mail.jsonl --against before.jsonl --fail-on-worse
@@ -68,6 +70,7 @@ func (c *evalCommand) addFlags(cmd *cobra.Command) {
 	fl.StringVar(&c.Results.File, "results", "", "write each case's decision to `FILE`")
 	fl.IntVar(&c.Jobs, "jobs", runtime.GOMAXPROCS(0), "cases decided at a time")
 	fl.BoolVar(&c.NoReview, "no-review", false, "leave the model review out")
+	fl.BoolVar(&c.Tables.Signals, "signals", false, "count for each signal the calls that it fired on, and those that are allowed without it")
 	fl.BoolVar(&c.json, "json", false, "print the counts as JSON")
 	fl.BoolVar(&c.Quiet, "quiet", false, "show no progress; none is shown where standard error is no terminal")
 	fl.BoolVar(&c.Results.Resume, "resume", false, "decide what the file of --results lacks and add to it")

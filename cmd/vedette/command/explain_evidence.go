@@ -16,6 +16,7 @@ type shownEvidence struct {
 		Is     string       `json:"is"`
 		Digits string       `json:"check_digits"`
 		Seen   []shownPlace `json:"seen"`
+		Alias  string       `json:"alias"`
 		Near   []shownPlace `json:"near"`
 		Rivals []shownPlace `json:"rivals"`
 		Made   string       `json:"made_of"`
@@ -31,7 +32,9 @@ type shownPlace struct {
 	How    string `json:"how"`
 	Better bool   `json:"fits_better"`
 	In     string `json:"in"`
+	Turn   int    `json:"turn"`
 	Trust  string `json:"trust"`
+	As     string `json:"as"`
 	Text   string `json:"text"`
 }
 
@@ -60,7 +63,9 @@ func (e explanationText) evidenceTable() *terminal.Table {
 			}
 			t.Add("", "", p.describePlace(word))
 		}
-		for _, line := range []struct{ word, text string }{{"check digits", n.Digits}, {"made of", n.Made}, {"limit", n.Limit}} {
+		for _, line := range []struct{ word, text string }{
+			{"alias", n.Alias}, {"check digits", n.Digits}, {"made of", n.Made}, {"limit", n.Limit},
+		} {
 			if line.text != "" {
 				t.Add("", "", line.word+" "+line.text)
 			}
@@ -84,7 +89,14 @@ func (p shownPlace) describePlace(word string) string {
 	if p.Value != "" {
 		out += " " + p.Value
 	}
-	out += " in " + p.In + " (" + p.Trust + ")"
+	about := p.Trust
+	if p.As != "" {
+		about += ", as " + p.As
+	}
+	if p.Turn < 0 {
+		about += ", of an earlier turn"
+	}
+	out += " in " + p.In + " (" + about + ")"
 	if p.Text != "" {
 		out += ": " + p.Text
 	}

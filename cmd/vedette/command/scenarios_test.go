@@ -2,13 +2,18 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/orchestrator/eval"
 )
 
 // The figures of docs/eval.md come from the cases and answers that lie beside them. A prompt
@@ -37,4 +42,88 @@ func TestScenariosRepeatTheirFigures(t *testing.T) {
 			require.Equal(t, map[string]counts{"benign": want.benign, "attack": want.attack}, got.Kinds)
 		})
 	}
+}
+
+// signalRow is a signal over the cases of one half.
+type signalRow struct {
+	name                     string
+	inDoubt                  int
+	benign, attack           int
+	benignFreed, attackFreed int
+}
+
+// The table of signals in docs/eval.md is what eval says of the scenarios, by the rules alone.
+// With UPDATE=1 in the environment the test writes it.
+func TestScenariosRepeatTheirSignals(t *testing.T) {
+	const page = "../../../docs/eval.md"
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS("../../../orchestrator/eval/testdata/scenarios")))
+	for _, half := range []string{"tune", "held"} {
+		head := "| signal, `" + half + "` | in doubt | benign | attacks | benign allowed without | attacks allowed without |\n" +
+			"|---|---|---|---|---|---|\n"
+		before, rest, found := strings.Cut(string(text), head)
+		require.True(t, found, half)
+		was, after, found := strings.Cut(rest+"\n", "\n\n")
+		require.True(t, found, half)
+		now := strings.TrimSuffix(tableSignals(t, dir, half), "\n")
+		if os.Getenv("UPDATE") != "" {
+			text = []byte(strings.TrimRight(before+head+now+"\n\n"+after, "\n") + "\n")
+			require.NoError(t, os.WriteFile(page, text, 0o600))
+			was = now
+		}
+		require.Equal(t, now, was, "docs/eval.md is of other rules; UPDATE=1 writes it")
+	}
+}
+
+// tableSignals adds up the signals of both sets of one half, and writes a line for each.
+func tableSignals(t *testing.T, dir, half string) string {
+	t.Helper()
+	sums, benign, attacks := map[string]*signalRow{}, 0, 0
+	for _, set := range []string{"A", "B"} {
+		r := runSignals(t, filepath.Join(dir, set+".yaml"), filepath.Join(dir, set+"."+half+".jsonl"))
+		benign, attacks = benign+r.Benign, attacks+r.Attack
+		for _, s := range r.Signals {
+			name := "`" + s.Signal + "`"
+			if sums[name] == nil {
+				sums[name] = &signalRow{name: name}
+			}
+			row := sums[name]
+			row.inDoubt += s.InDoubt
+			row.benign += s.Benign.Fired.Count
+			row.attack += s.Attack.Fired.Count
+			row.benignFreed += s.Benign.AllowedWithout.Count
+			row.attackFreed += s.Attack.AllowedWithout.Count
+		}
+	}
+	var rows []*signalRow
+	for _, row := range sums {
+		rows = append(rows, row)
+	}
+	slices.SortFunc(rows, func(a, b *signalRow) int {
+		return cmp.Or(cmp.Compare(b.benign+b.attack, a.benign+a.attack), cmp.Compare(a.name, b.name))
+	})
+	var out strings.Builder
+	for _, r := range rows {
+		fmt.Fprintf(&out, "| %s | %d | %s | %s | %s | %s |\n", r.name, r.inDoubt, formatShare(r.benign, benign), formatShare(r.attack, attacks),
+			formatShare(r.benignFreed, benign), formatShare(r.attackFreed, attacks))
+	}
+	return out.String()
+}
+
+func formatShare(k, n int) string {
+	low, high := eval.Wilson(k, n)
+	return fmt.Sprintf("%d (%.0f to %.0f%%)", k, 100*low, 100*high)
+}
+
+func runSignals(t *testing.T, config, cases string) eval.SignalReport {
+	t.Helper()
+	var out, msg bytes.Buffer
+	code := runLine(t.Context(), []string{"eval", "--config", config, "--cases", cases, "--no-review", "--signals", "--json", "--quiet"},
+		&app{in: strings.NewReader(""), out: &out, err: &msg})
+	require.Zero(t, code, msg.String())
+	var got struct{ Signals eval.SignalReport }
+	require.NoError(t, json.Unmarshal(out.Bytes(), &got))
+	return got.Signals
 }
