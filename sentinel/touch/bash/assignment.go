@@ -1,6 +1,7 @@
 package bash
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -21,10 +22,10 @@ type assignment struct {
 type varPart uint8
 
 const (
-	wholeVar    varPart = iota // x=…, the first element of an array
-	listOfVar                  // x=(…)
-	firstOfVar                 // x[0]=…
-	elementOfVar               // x[i]=…
+	wholeVar     varPart = iota // x=…, the first element of an array
+	listOfVar                   // x=(…)
+	firstOfVar                  // x[0]=…
+	elementOfVar                // x[i]=…
 )
 
 func (s *shell) assignVariable(a *syntax.Assign) {
@@ -196,14 +197,16 @@ func (s *shell) valueOfAssignment(name string, g assignment) value {
 		if s.markVariable(name, arrayVar, 0); !had {
 			s.markVariable(name, headlessVar, 0)
 		}
-		if g.adds && had {
-			return append(kept, s.combineValues(old, g.v)...)
+		if g.adds && had { // it may be a new one
+			kept = append(kept, s.combineValues(old, g.v)...)
 		}
 		return append(kept, g.v...)
 	}
 	v := g.v
 	if g.adds && had {
-		v = s.combineValues(old, g.v)
+		if v = s.combineValues(old, g.v); s.hasMark(name, perhapsVar) {
+			v = append(v[:len(v):len(v)], g.v...)
+		}
 	}
 	s.markVariable(name, 0, headlessVar)
 	if isArray {
@@ -343,6 +346,7 @@ type heldBefore struct {
 	name       string
 	old, given value
 	had        bool
+	marks      attributes
 }
 
 // runAssigned runs a command with variables of its own: its words are expanded already, and
@@ -352,44 +356,58 @@ func (s *shell) runAssigned(list []*syntax.Assign, stays bool, run func() stream
 		return run()
 	}
 	held := make([]heldBefore, 0, len(list))
-	unsure, chain := s.unsure, s.chain
-	s.unsure, s.chain = 0, nil
 	for _, a := range list {
-		if a.Name == nil || a.Naked {
-			continue
+		if a.Name != nil && !a.Naked {
+			held = s.holdAssignment(held, s.readAssignment(a))
 		}
-		for _, name := range []string{a.Name.Value, s.followRefs(a.Name.Value)} {
-			h := heldBefore{name: name}
-			h.old, h.had = s.def.vars[name]
-			held = append(held, h)
-		}
-		s.assignVariable(a)
 	}
 	for i := range held {
 		held[i].given = s.def.vars[held[i].name]
 	}
-	s.unsure, s.chain = unsure, chain
 	out := run()
-	for _, h := range held {
+	for _, h := range slices.Backward(held) {
 		s.restoreVariable(h, stays)
 	}
 	return out
+}
+
+// holdAssignment performs an assignment for one command, whether the command may run or not,
+// and adds what its variable held before.
+func (s *shell) holdAssignment(held []heldBefore, g assignment) []heldBefore {
+	names := []string{g.name, s.followRefs(g.name)}
+	for _, name := range slices.Compact(names) {
+		h := heldBefore{name: name, marks: s.def.marks[name]}
+		h.old, h.had = s.def.vars[name]
+		held = append(held, h)
+	}
+	unsure, chain := s.unsure, s.chain
+	s.unsure, s.chain = 0, nil
+	s.performAssignment(g)
+	s.unsure, s.chain = unsure, chain
+	return held
 }
 
 // restoreVariable gives a variable back what it held before a command. What the command
 // itself has made of it counts beside that.
 func (s *shell) restoreVariable(h heldBefore, stays bool) {
 	now := s.def.vars[h.name]
-	vars := s.ownNames().vars
+	own := s.ownNames()
 	stays = stays || !now.equalTexts(h.given)
+	marks := h.marks
 	switch {
 	case h.had && stays && !now.equalTexts(h.old):
-		vars[h.name] = append(h.old[:len(h.old):len(h.old)], now...)
+		own.vars[h.name] = append(h.old[:len(h.old):len(h.old)], now...)
+		s.budget.takeItems((len(h.old) + len(now)) / maxAlts)
+		marks |= own.marks[h.name]
 	case h.had:
-		vars[h.name] = h.old
+		own.vars[h.name] = h.old
 	case stays:
-		vars[h.name] = markUnsure(now, "")
+		own.vars[h.name] = markUnsure(now, "")
+		marks |= own.marks[h.name] | perhapsVar
 	default:
-		delete(vars, h.name)
+		delete(own.vars, h.name)
+	}
+	if marks != own.marks[h.name] {
+		setKey(&own.marks, h.name, marks)
 	}
 }

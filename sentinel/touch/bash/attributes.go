@@ -4,13 +4,13 @@ package bash
 type attributes uint8
 
 const (
-	arrayVar    attributes = 1 << iota // it has elements: "$x" is the first
-	headlessVar                        // its first element may be missing
-	fixedVar                           // it is readonly: an assignment fails
-	perhapsVar                         // it may not be set: what sets it may not run
-	lowerVar                           // the shell writes its values in small letters
-	upperVar                           // the shell writes its values in capitals
-	referenceVar                       // it is another name for the variable that it is given next
+	arrayVar     attributes = 1 << iota // it has elements: "$x" is the first
+	headlessVar                         // its first element may be missing
+	fixedVar                            // it is readonly: an assignment fails
+	perhapsVar                          // it may not be set: what sets it may not run
+	lowerVar                            // the shell writes its values in small letters
+	upperVar                            // the shell writes its values in capitals
+	referenceVar                        // it is another name for the variable that it is given next
 )
 
 // markVariable adds and takes attributes of a variable. What may not run takes none.

@@ -50,7 +50,8 @@ func runChain(s *shell, b *syntax.BinaryCmd, in stream) stream {
 	if whole {
 		own.doubtAssignments(s)
 	}
-	out := stream{open: true, known: x.known && y.known, text: x.text + y.text, taint: x.taint}
+	known := x.known && y.known && len(x.others)+len(y.others) == 0
+	out := stream{open: true, known: known, text: x.text + y.text, taint: x.taint}
 	out.mix(y.taint)
 	return out
 }

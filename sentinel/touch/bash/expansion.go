@@ -330,7 +330,7 @@ func (s *shell) expandParameter(p *syntax.ParamExp) value {
 	if p.Index != nil {
 		s.walkSubstitutions(p.Index)
 		if p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Length && !p.Excl {
-			return elementsOfArray(p, v)
+			return s.elementsOfArray(p, v)
 		}
 	}
 	if p.Exp != nil && p.Exp.Op == syntax.OtherParamOps && p.Exp.Word != nil && p.Exp.Word.Lit() == "P" {
@@ -355,20 +355,24 @@ func (s *shell) expandParameter(p *syntax.ParamExp) value {
 }
 
 // elementsOfArray returns ${a[i]}: for @ and * all of them in one, otherwise any of
-// them.
-func elementsOfArray(p *syntax.ParamExp, v value) value {
+// them. The values of what is no array are one of several.
+func (s *shell) elementsOfArray(p *syntax.ParamExp, v value) value {
 	w, ok := p.Index.(*syntax.Word)
-	if !ok || w.Lit() != "@" && w.Lit() != "*" {
+	all := ok && (w.Lit() == "@" || w.Lit() == "*")
+	switch isArray := s.hasMark(s.followRefs(p.Param.Value), arrayVar); {
+	case !isArray && !all && partOfIndex(p.Index) == elementOfVar:
+		return markUnsure(v, "")
+	case !isArray || !all:
 		return v
 	}
-	var all frags
+	var joined frags
 	for i, f := range v {
 		if i > 0 {
-			all = append(all, frag{s: " ", kind: breakFrag})
+			joined = append(joined, frag{s: " ", kind: breakFrag})
 		}
-		all = append(all, f...)
+		joined = append(joined, f...)
 	}
-	return value{all}
+	return value{joined}
 }
 
 // expandAlternative evaluates ${x:-w}, ${x:=w}, ${x:+w}, ${x:?w} and the same without a colon.
@@ -393,9 +397,7 @@ func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (out value, ok bo
 				w = markUnsure(w, "")
 			}
 		}
-		if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
-			s.setVariable(p.Param.Value, w)
-		}
+		s.assignDefault(p, w)
 		return w, true
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 		return markNeverEmpty(v), true
@@ -405,10 +407,15 @@ func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (out value, ok bo
 
 // weighAlternative is ${x:-w} and its kin where x has the value v, or perhaps none any more.
 func (s *shell) weighAlternative(p *syntax.ParamExp, v value) value {
-	if v.hasOtherText() { // it is set either way
+	perhaps := s.hasMark(s.followRefs(p.Param.Value), perhapsVar)
+	if v.hasOtherText() { // it is set either way, unless what sets it doesn't run
+		if perhaps || v.mayBeEmpty() {
+			v = append(v[:len(v):len(v)], s.expandUnsplit(p.Exp.Word, false)...)
+			s.assignDefault(p, v)
+		}
 		return v
 	}
-	if !v.isUnsure() && !s.hasMark(s.followRefs(p.Param.Value), perhapsVar) {
+	if !v.isUnsure() && !perhaps {
 		if p.Exp.Word != nil {
 			s.walkSubstitutions(p.Exp.Word) // a child may not have x
 		}
@@ -421,11 +428,20 @@ func (s *shell) weighAlternative(p *syntax.ParamExp, v value) value {
 			other = w[0].text()
 		}
 	}
+	empty := v.isUnsure() && other != "" && (p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.AssignUnset) // it may be set
 	v = markUnsure(v, other)
+	if empty {
+		v = append(v, frags{{kind: quotedFrag}})
+	}
+	s.assignDefault(p, v)
+	return v
+}
+
+// assignDefault is what ${x:=w} and ${x=w} leave in x.
+func (s *shell) assignDefault(p *syntax.ParamExp, v value) {
 	if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
 		s.setVariable(p.Param.Value, v)
 	}
-	return v
 }
 
 // computeExpansion lets the shell library work out ${x#y}, ${x:1:2}, ${x/a/b} for each

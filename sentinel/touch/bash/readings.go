@@ -24,18 +24,19 @@ func (s *shell) runReadings(head, rest []field, choices []choice, in stream) str
 		return s.runWords(argv, in)
 	}
 	from := len(s.out.Paths)
-	list, texts := s.readChoices(head, rest, choices, in)
+	list, printed := s.readChoices(head, rest, choices, in)
 	out := s.runWords(argv, in)
+	out.whole = printed.whole && len(out.others) == 0
+	out.others = append(out.others, printed.others...)
 	for _, t := range list {
 		s.takeReading(t, from, true)
 	}
-	out.others = append(out.others, texts...)
 	return out
 }
 
 // readChoices reads a command once for each value of its words, and returns what it finds
-// and prints.
-func (s *shell) readChoices(head, rest []field, choices []choice, in stream) (list []*Findings, texts []string) {
+// and prints. With several such words the values are paired, which leaves out others.
+func (s *shell) readChoices(head, rest []field, choices []choice, in stream) (list []*Findings, printed stream) {
 	n, most := 0, maxReadings
 	if len(head) > 0 && isShellName(programName(head[0].text)) {
 		most = maxAlts
@@ -43,6 +44,7 @@ func (s *shell) readChoices(head, rest []field, choices []choice, in stream) (li
 	for _, c := range choices {
 		n = max(n, len(c.alts))
 	}
+	printed.whole = len(choices) == 1 && n <= most
 	for i := range min(n, most) {
 		argv, at := slices.Clone(head), 0
 		for _, c := range choices {
@@ -54,12 +56,13 @@ func (s *shell) readChoices(head, rest []field, choices []choice, in stream) (li
 			continue
 		}
 		list = append(list, s.readAside(func(g *shell) {
-			if out := g.runWords(argv, in); out.known {
-				texts = append(texts, out.text)
+			out := g.runWords(argv, in)
+			if printed.whole = printed.whole && out.known; out.known {
+				printed.others = append(append(printed.others, out.text), out.others...)
 			}
 		}))
 	}
-	return list, texts
+	return list, printed
 }
 
 // hasOther reports whether another word may stand in place of a field.

@@ -78,7 +78,7 @@ func (s *shell) runStatements(list []*syntax.Stmt, in stream) stream {
 	var text strings.Builder
 	for _, st := range list {
 		o := s.runStatement(st, in)
-		out.known = out.known && o.known && text.Len()+len(o.text) <= MaxShell
+		out.known = out.known && o.known && len(o.others) == 0 && text.Len()+len(o.text) <= MaxShell
 		out.addNames(o)
 		if out.known {
 			text.WriteString(o.text)
@@ -272,7 +272,12 @@ func (s *shell) runForLoop(f *syntax.ForClause, in stream) stream {
 			v = s.lookUpVariable("@")
 		}
 		if len(v) > 0 { // a loop over nothing leaves its name alone
+			unsure := s.unsure
+			if v.isUnsure() {
+				s.unsure++
+			}
 			s.setVariable(l.Name.Value, v)
+			s.unsure = unsure
 		}
 	case *syntax.CStyleLoop:
 		if l.Cond == nil && isFlood(f.Do) {

@@ -8,6 +8,7 @@ type stream struct {
 	source      streamSource
 	text        string
 	others      []string // what is printed where other words stand in place of unsure ones
+	whole       bool     // others are all that may be printed
 	trees       []string
 	some        []string // "build/*.o", or "build/$entry" where nothing is known
 	taint

@@ -127,8 +127,11 @@ func listedValue(in stream) value {
 }
 
 func substitutedValue(out stream) value {
-	if out.known {
-		v := value{{{s: strings.TrimRight(out.text, "\n"), kind: quotedFrag, taint: out.taint}}}
+	if out.known || out.whole {
+		var v value
+		if !out.whole {
+			v = value{{{s: strings.TrimRight(out.text, "\n"), kind: quotedFrag, taint: out.taint}}}
+		}
 		for _, text := range out.others {
 			v = append(v, frags{{s: strings.TrimRight(text, "\n"), kind: quotedFrag, taint: out.taint}})
 		}
@@ -211,7 +214,14 @@ func (v value) isUnsure() bool {
 
 // hasOtherText reports whether a text stands in place of a value, and not nothing.
 func (v value) hasOtherText() bool {
-	return slices.ContainsFunc(v, func(f frags) bool { return slices.ContainsFunc(f, func(p frag) bool { return p.unsure && p.bare != "" }) })
+	return slices.ContainsFunc(v, func(f frags) bool {
+		return slices.ContainsFunc(f, func(p frag) bool { return p.unsure && p.bare != "" })
+	})
+}
+
+// mayBeEmpty reports whether nothing may stand in place of one of the values.
+func (v value) mayBeEmpty() bool {
+	return slices.ContainsFunc(v, func(f frags) bool { return f.otherText() == "" })
 }
 
 // listNonEmpty returns the values of which some text is known.
