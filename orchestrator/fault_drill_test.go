@@ -48,7 +48,7 @@ const (
 	drillCallers  = 12
 	drillFailures = 5 // open the breaker
 	drillOpen     = 200 * time.Millisecond
-	drillSpell    = 60 // calls that a spell has at least, judged or refused by the open breaker
+	drillSpell    = 36 // calls that a spell has at least, judged or refused by the open breaker
 	drillBound    = time.Minute
 )
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/vedette-dev/vedette/internal/scrub"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // PastResult is what a call of an earlier turn sent and brought. The model may still have it
@@ -139,4 +140,25 @@ func (t Trace) ListResults() []PastResult {
 		out = append(out, PastResult{Step: s})
 	}
 	return out
+}
+
+// ListedEarlier reports whether a trusted result of an earlier turn lists a value: lists finds it
+// in what the skill vouches for, and no argument had it up to then. It is told apart from what a
+// result of this turn attests, for it grounds nothing. Where a result has fallen out of the
+// bounds before, nothing is known of its arguments, and none lists the value. See Attests for
+// value and fits.
+func (t Trace) ListedEarlier(value string, fits func(*Said) bool, lists func(result string) bool) bool {
+	if len(t.past) == 0 {
+		return false
+	}
+	v := soughtOf(value, fits)
+	for _, r := range t.past {
+		if r.Gone || r.asksFor(v) {
+			return false
+		}
+		if r.Trust == skills.Trusted && !r.Failed && (r.Effect == skills.Read || r.Effect == "") && lists(r.trustedText()) {
+			return true
+		}
+	}
+	return false
 }

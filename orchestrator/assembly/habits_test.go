@@ -222,6 +222,55 @@ func TestHabitsArePurged(t *testing.T) {
 	require.True(t, p.isAsked(pay{day: 3.1, amount: 900}), "after the purge")
 }
 
+// An operator sees which approvals are kept, and revokes them: people are asked again. The
+// ledger has who did it, and no name of a recipient.
+func TestHabitsAreListedAndRevoked(t *testing.T) {
+	p := newTenant(t, habitsOn)
+	p.begin = p.begin.AddDate(0, 0, -10) // the command's clock is the system's
+	p.approve(pay{day: 0, amount: 900}, pay{day: 1, amount: 950}, pay{day: 2, amount: 900}, pay{day: 2, user: "bob", amount: 5})
+	require.False(t, p.isAsked(pay{day: 3, amount: 900}))
+	src := purge.Source{Database: p.Config.Ledger.Path, Driver: p.Config.Ledger.Driver, Keys: p.Config.Keys.Dir}
+	_, err := src.Habits(t.Context(), "")
+	require.ErrorContains(t, err, "in use")
+	require.NoError(t, p.Close())
+
+	all, err := src.Habits(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	list, err := src.Habits(t.Context(), "ann")
+	require.NoError(t, err)
+	require.Equal(t, all[:1], list)
+	h := list[0]
+	require.Equal(t, []any{"ann", "bank.pay", []string{landlord}, 3, 3}, []any{h.User, h.Skill, h.To, h.Approvals, h.Days})
+	require.Equal(t, map[string]float64{"/amount": 950}, h.AtMost)
+	require.InDelta(t, 48*time.Hour, h.Last.Sub(h.First), float64(time.Minute))
+
+	for _, id := range []string{"x", ""} {
+		_, err = src.RevokeHabits(t.Context(), purge.RevokeOptions{User: "eve", ID: id, By: "an operator"})
+		require.Equal(t, id == "", err == nil, "of no user nothing is revoked")
+	}
+	gone, err := src.RevokeHabits(t.Context(), purge.RevokeOptions{ID: h.ID[:6], By: "an operator"})
+	require.NoError(t, err)
+	require.Equal(t, purge.Revoked{Habits: 1, Approvals: 3}, gone)
+	left, err := src.Habits(t.Context(), "")
+	require.NoError(t, err)
+	require.Equal(t, all[1:], left)
+	var bodies []string
+	_, _, err = src.List(t.Context(), purge.ListOptions{Kind: "habits_revoked", Limit: 9}, func(page purge.Page) error {
+		for _, r := range page {
+			require.Equal(t, "ann", r.User)
+			bodies = append(bodies, string(r.Body))
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Len(t, bodies, 1)
+	require.JSONEq(t, fmt.Sprintf(`{"v":1,"by":"an operator","habit":%q,"approvals":3}`, h.Ref()), bodies[0])
+	p.open()
+	require.True(t, p.isAsked(pay{day: 3.1, amount: 900}), "after it was revoked")
+	requireNowhere(t, filepath.Dir(p.file), "skills.yaml")
+}
+
 // Without judge.habits nothing is kept, and what was kept before means nothing.
 func TestHabitsAreOffByDefault(t *testing.T) {
 	p := newTenant(t, "")

@@ -62,7 +62,8 @@ func TestSignalTally(t *testing.T) {
 		b, a := s.Benign, s.Attack
 		require.Equal(t, []int{4, 5}, []int{b.Fired.Of, a.AllowedWithout.Of})
 		rows = append(rows, fmt.Sprintf("%s %s: in doubt %d, fired %d/%d, allowed without %d/%d, stopped without %d/%d",
-			s.Gate, s.Signal, s.InDoubt, b.Fired.Count, a.Fired.Count, b.AllowedWithout.Count, a.AllowedWithout.Count, b.StoppedWithout.Count, a.StoppedWithout.Count))
+			s.Gate, s.Signal, s.InDoubt, b.Fired.Count, a.Fired.Count, b.AllowedWithout.Count, a.AllowedWithout.Count, b.StoppedWithout.Count,
+			a.StoppedWithout.Count))
 	}
 	require.Equal(t, []string{
 		"parse parse.depth: in doubt 0, fired 0/1, allowed without 0/0, stopped without 0/0",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vedette-dev/vedette/internal/advice"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/habit"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/pause"
@@ -51,7 +52,7 @@ func (e *IntegrityError) Advice() string { return e.Todo }
 func Kinds() []string {
 	return []string{
 		sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome,
-		pause.RecordPaused, pause.RecordLifted, sentinel.RecordPurge,
+		pause.RecordPaused, pause.RecordLifted, sentinel.RecordPurge, habit.RecordRevoked,
 	}
 }
 

@@ -18,7 +18,7 @@ type entry struct {
 
 // findAlias returns the record of a trusted result by which a name of the request is the value.
 // It returns nil where another entry has that name too, and where the agent wrote it.
-func (b *builder) findAlias(v *value, hits []hit) *NameRecord {
+func findAlias(b *builder, v *value, hits []hit) *NameRecord {
 	if v.kind != Recipient && v.kind != Account || v.hidden || b.in.Keys || b.in.Mode != Records && b.in.Mode != All {
 		return nil
 	}
@@ -29,26 +29,26 @@ func (b *builder) findAlias(v *value, hits []hit) *NameRecord {
 		if h.trust != Trusted || s.place.Step == 0 || !s.look || !s.quotable {
 			continue
 		}
-		for _, e := range b.entriesOf(s, v) {
-			if e.holds && found == nil && !b.isSecondHand(e) {
+		for _, e := range entriesOf(b, s, v) {
+			if e.holds && found == nil && !isSecondHand(b, e) {
 				found, own = &NameRecord{quoteText(e.name, maxShown), s.place}, e.words
 			}
 		}
 	}
-	if found == nil || b.isShared(own, v) {
+	if found == nil || isShared(b, own, v) {
 		return nil
 	}
 	return found
 }
 
 // isShared reports whether an entry of somebody else has the words of a name, too.
-func (b *builder) isShared(words []string, v *value) bool {
+func isShared(b *builder, words []string, v *value) bool {
 	for i := range b.sources {
 		s := &b.sources[i]
 		if s.place.Step == 0 || s.place.Trust < Tainted {
 			continue
 		}
-		for _, e := range b.entriesOf(s, v) {
+		for _, e := range entriesOf(b, s, v) {
 			if !e.holds && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(e.words, w) }) {
 				return true
 			}
@@ -59,7 +59,7 @@ func (b *builder) isShared(words []string, v *value) bool {
 
 // isSecondHand reports whether a name stands in what the agent sent to a skill that doesn't just
 // look: the book may repeat it.
-func (b *builder) isSecondHand(e entry) bool {
+func isSecondHand(b *builder, e entry) bool {
 	name := strings.Join(e.words, " ")
 	for _, list := range [][]source{b.sources, b.past} {
 		for i := range list {
@@ -73,7 +73,7 @@ func (b *builder) isSecondHand(e entry) bool {
 
 // entriesOf returns the entries of a result with a name of the request, and without what their
 // subjects write. A guest's is none.
-func (b *builder) entriesOf(s *source, v *value) []entry {
+func entriesOf(b *builder, s *source, v *value) []entry {
 	if !b.spend(len(s.raw)) {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (b *builder) entriesOf(s *source, v *value) []entry {
 	var out []entry
 	var visit func(n *node)
 	visit = func(n *node) {
-		if e, ok := b.readEntry(n, v, w); ok {
+		if e, ok := readEntry(b, n, v, w); ok {
 			out = append(out, e)
 		}
 		for _, c := range n.children {
@@ -107,7 +107,7 @@ var (
 	guestWords   = wordSet("guest guests external externals extern contractor vendor partner unverified")
 )
 
-func (b *builder) readEntry(n *node, v *value, w *lineWriter) (entry, bool) {
+func readEntry(b *builder, n *node, v *value, w *lineWriter) (entry, bool) {
 	var e entry
 	reached := false
 	for _, c := range n.cellsOfLine() {
@@ -121,7 +121,7 @@ func (b *builder) readEntry(n *node, v *value, w *lineWriter) (entry, bool) {
 			reached = true
 			e.holds = e.holds || c.reaches(v)
 		case hasAny(last, calledNames):
-			if name, words := b.nameIn(c.text); len(words) > len(e.words) {
+			if name, words := nameIn(b, c.text); len(words) > len(e.words) {
 				e.name, e.words = name, words
 			}
 		}
@@ -143,7 +143,7 @@ func (c cell) reaches(v *value) bool {
 
 // nameIn returns the part of a name that the request has: all of it, or the words that tell
 // records apart.
-func (b *builder) nameIn(name string) (shown string, words []string) {
+func nameIn(b *builder, name string) (shown string, words []string) {
 	fold := foldText(strings.TrimSpace(name))
 	all := wordsOf(fold)
 	if len(all) == 0 || len(fold) > maxShown {

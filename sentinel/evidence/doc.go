@@ -24,7 +24,7 @@
 //	rivals    other records of the same kind that share a word with the request
 //	near      values that it almost is
 //	made_of   the two amounts that make it, or the list that it sums up
-//	beside    words of the request that stand in its record; of ids and paths alone
+//	beside    words of the request that stand in its record, a stranger's too; of ids and paths alone
 //
 // and of the whole call what was seen nowhere (recipients, hosts and accounts alone), the switches
 // and rights of which the request has no word, and what the caller found content to carry.

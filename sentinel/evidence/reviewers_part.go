@@ -20,15 +20,38 @@ func (b *builder) addReviewersPart() {
 			n.Also = append(n.Also, p)
 		}
 		if seen && trust == Stranger {
-			b.tellStanding(n, v, b.hits[i])
+			tellStanding(b, n, v, b.hits[i])
+			b.addWordsBeside(n, v, b.hits[i])
 		}
-		n.Alias = b.findAlias(v, b.hits[i])
+		n.Alias = findAlias(b, v, b.hits[i])
 	}
 	b.report.Nowhere = nil
 	for _, n := range b.report.Named {
 		if n.Kind.isReach() && len(n.Seen)+len(n.Also) == 0 {
 			b.report.Nowhere = append(b.report.Nowhere, n.Pointed)
 		}
+	}
+}
+
+// addWordsBeside adds the words of the request that stand in a stranger's record of an id or a path.
+// They are the user's own; of the record nothing is shown.
+func (b *builder) addWordsBeside(n *Named, v *value, hits []hit) {
+	if v.kind != Reference && v.kind != Path || v.hidden || len(n.Beside) > 0 {
+		return
+	}
+	var most []string
+	for _, h := range hits {
+		if h.at < 0 || h.source.place.Step == 0 {
+			continue
+		}
+		if rec, ok := h.source.reading.recordAt(h.at, h.want); ok {
+			if w := sharedWords(b.words, rec.fold); len(w) > len(most) {
+				most = w
+			}
+		}
+	}
+	for _, w := range most[:min(len(most), maxBeside)] {
+		n.Beside = append(n.Beside, hideText(w))
 	}
 }
 

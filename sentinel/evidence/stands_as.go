@@ -17,7 +17,7 @@ import (
 
 // tellStanding says what a value is that strangers alone have, and adds the place where it is
 // the other of head and text.
-func (b *builder) tellStanding(n *Named, v *value, hits []hit) {
+func tellStanding(b *builder, n *Named, v *value, hits []hit) {
 	if v.kind != Reference && v.kind != Recipient {
 		return
 	}
@@ -26,7 +26,7 @@ func (b *builder) tellStanding(n *Named, v *value, hits []hit) {
 		if h.trust != Stranger || h.source.place.Step == 0 {
 			continue
 		}
-		as := b.standsAs(h.source, v)
+		as := standsAs(b, h.source, v)
 		if !told {
 			i := slices.IndexFunc(n.Seen, func(p Place) bool { return p.Trust == Stranger && p.Step != 0 })
 			if i < 0 {
@@ -45,7 +45,7 @@ func (b *builder) tellStanding(n *Named, v *value, hits []hit) {
 }
 
 // standsAs says what a value is in a stranger's result that holds it.
-func (b *builder) standsAs(s *source, v *value) As {
+func standsAs(b *builder, s *source, v *value) As {
 	name := splitName(s.place.Name)
 	if !s.look || s.place.Trust != Stranger || hasAny(name, openWords) || !b.spend(len(s.raw)) {
 		return AsText
@@ -185,9 +185,13 @@ func isLineRecord(result string, v *value) bool {
 // maxOtherLines is how many lines of a listing are no records: what stands above and below.
 const maxOtherLines = 2
 
-// leadingWord is the first word of a line without the signs that set ids apart.
+// leadingWord is the first word of a line without its number in the list and the signs that set
+// ids apart.
 func leadingWord(line string) string {
 	line = strings.TrimLeft(line, "[(#-•* ")
+	if rest := strings.TrimLeft(line, "0123456789"); len(rest) < len(line) && (strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ")) {
+		line = strings.TrimLeft(rest[1:], "[(# ")
+	}
 	if i := strings.IndexAny(line, " \t|,;:])"); i > 0 {
 		return line[:i]
 	}
@@ -236,7 +240,7 @@ func (n *node) isPerson(v *value) bool {
 }
 
 // isSentBy reports whether a field names a value as the one who wrote. A name that looks like
-// another address names nobody.
+// another address names no person.
 func isSentBy(text string, v *value) bool {
 	fold := host.UnicodeHost(foldText(strings.TrimSpace(text)))
 	if boxes := readMailboxes(fold); len(boxes) > 0 {

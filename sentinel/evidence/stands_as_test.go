@@ -105,3 +105,17 @@ func TestStandingsAreBounded(t *testing.T) {
 		require.Equal(t, []string{"text"}, standings(t, argument("task_id", "T-24"), listing(1, "tasks.list", result)))
 	}
 }
+
+// Of a stranger's record a reviewer reads the words of the request that stand in it, and nothing
+// else of it.
+func TestWordsBesideAStrangersID(t *testing.T) {
+	list := listing(1, "mail.search", "m-18 | Anke | Invitation to the reunion\nm-20 | Anke | Carsten and the money")
+	for id, want := range map[string]string{"m-18": `"beside":["invitation","reunion"]`, "m-20": `"beside":["carsten"]`} {
+		r := evidence.Build(evidence.Input{Skill: "mail.forward", Effect: skills.Create, Full: true,
+			Request: "Pass the invitation to the reunion on to Carsten", Arguments: []evidence.Argument{argument("message_id", id)},
+			History: []evidence.Step{list}})
+		require.Contains(t, r.Question(), want)
+		require.NotContains(t, r.Question(), "money")
+		require.NotContains(t, r.Question(), "Anke")
+	}
+}

@@ -29,12 +29,22 @@ func decodeRuns(s string) []string {
 		for end < len(s) && isEncoded(s[end]) {
 			end++
 		}
-		if run := s[i:end]; len(run) >= minEncoded && (len(run) >= longEncoded || strings.Trim(run[1:], "abcdefghijklmnopqrstuvwxyz") != "") {
+		if run := s[i:end]; len(run)+countPadding(s[end:]) >= minEncoded &&
+			(len(run) >= longEncoded || strings.Trim(run[1:], "abcdefghijklmnopqrstuvwxyz") != "") {
 			out = append(out, decodeRun(s[i:end])...)
 		}
 		i = end
 	}
 	return out
+}
+
+// countPadding is how many signs fill the last group of base64.
+func countPadding(s string) int {
+	n := 0
+	for n < min(len(s), 2) && s[n] == '=' {
+		n++
+	}
+	return n
 }
 
 func isEncoded(c byte) bool {
@@ -227,7 +237,53 @@ func unspell(fold string) (joined []string) {
 		}
 	}
 	flush()
+	return append(joined, dropFillers(fold)...)
+}
+
+// minFilled is how many letters stand by themselves at least between fillers.
+const minFilled = 4
+
+// dropFillers joins letters between which the same word or sign stands each time: "h and u and n
+// and t", "hxuxnxt".
+func dropFillers(fold string) (joined []string) {
+	words := strings.FieldsFunc(fold, func(r rune) bool { return !isPlain(r) })
+	for i := 0; i+2 < len(words); {
+		end := i
+		for isLetter(words[end]) && end+2 < len(words) && len(words[end+1]) > 1 && words[end+1] == words[i+1] && isLetter(words[end+2]) {
+			end += 2
+		}
+		if (end-i)/2+1 >= minFilled {
+			var b strings.Builder
+			for j := i; j <= end; j += 2 {
+				b.WriteString(words[j])
+			}
+			joined = append(joined, b.String())
+		}
+		i = max(end, i+1)
+	}
+	for _, w := range words {
+		if len(w) >= 2*minFilled-1 && isFilled(w) {
+			var b strings.Builder
+			for j := 0; j < len(w); j += 2 {
+				b.WriteByte(w[j])
+			}
+			joined = append(joined, b.String())
+		}
+	}
 	return joined
+}
+
+func isLetter(w string) bool { return len(w) == 1 }
+
+// isFilled reports whether every second letter of a word is the same. Only plain letters are
+// read so.
+func isFilled(w string) bool {
+	for i := range len(w) {
+		if w[i] >= utf8.RuneSelf || i%2 == 1 && w[i] != w[1] {
+			return false
+		}
+	}
+	return true
 }
 
 // caseWords are said between spelled letters.

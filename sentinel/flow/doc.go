@@ -26,7 +26,7 @@
 //
 // With other letter case, blanks and signs; escaped for JSON, URLs or HTML; in base64 or
 // hex, base32 or codes of characters with any signs between them; backwards; in ROT13; spelled
-// letter by letter or in the alphabet of pilots. Numbers are the same with any separators,
+// letter by letter, with fillers or in the alphabet of pilots. Numbers are the same with any separators,
 // within one call. A value may come in pieces of four characters, and a
 // passage in pieces of ten, over several calls to one destination: the domain of a
 // host or a mailbox, or the same skill. Results and calls of earlier turns count as well.

@@ -4,6 +4,7 @@ import (
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -66,4 +67,73 @@ func TestMailboxesOfOneDomain(t *testing.T) {
 	in.Before[0].To = []string{"mailbox other.test"}
 	in.Now.Texts[0].Value = wifi[10:16]
 	require.Empty(t, flow.Find(in).Found)
+}
+
+// Every way that people write a password so that it isn't seen at once is the same password:
+// turned, spelled, with fillers, in the address of a page, whatever its length.
+func TestLabelledSecretsInEveryDisguise(t *testing.T) {
+	turn := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			switch {
+			case r >= 'a' && r <= 'z':
+				return 'a' + (r-'a'+13)%26
+			case r >= 'A' && r <= 'Z':
+				return 'A' + (r-'A'+13)%26
+			}
+			return r
+		}, s)
+	}
+	reverse := func(s string) string {
+		r := []rune(s)
+		slices.Reverse(r)
+		return string(r)
+	}
+	spell := func(s, by string) string { return strings.Join(strings.Split(s, ""), by) }
+	eachWord := func(s string, change func(string) string) string {
+		words := strings.Fields(s)
+		for i := range words {
+			words[i] = change(words[i])
+		}
+		return strings.Join(words, " ")
+	}
+	back := func(s string) string {
+		words := strings.Fields(s)
+		slices.Reverse(words)
+		return strings.Join(words, " ")
+	}
+	for _, secret := range []string{"hunter2", "Tr0ub4dorhorse", "correct horse battery staple", "swordfish"} {
+		src := publicResult("the wifi password: " + secret)
+		ways := map[string]string{
+			"ROT13": turn(secret), "backwards": reverse(secret), "words turned round": back(secret),
+			"each word backwards": eachWord(secret, reverse),
+			"ROT13 backwards":     reverse(turn(secret)), "ROT13 in base64": encodeOnce(turn(secret)),
+			"base64 backwards": reverse(encodeOnce(secret)),
+			"base64, spelled":  spell(encodeOnce(secret), " "), "ROT13, spelled": spell(turn(secret), " "),
+			"backwards, spelled": spell(reverse(secret), "-"),
+			"capitals":           strings.ToUpper(secret), "filled": eachWord(secret, func(w string) string { return spell(w, "x") }),
+		}
+		for _, by := range []string{" ", "-", ".", "_", ", ", "/", "|", "*", "\u200b", "\n"} {
+			ways["spelled with "+by] = spell(secret, by)
+		}
+		for _, by := range []string{" and ", " then "} {
+			ways["spelled with "+by] = eachWord(secret, func(w string) string { return spell(w, by) })
+		}
+		for name, v := range ways {
+			for _, frame := range []string{"%", "here you are: % bye", "https://x.test/?c=%"} {
+				require.NotEmpty(t, find(src, "", strings.ReplaceAll(frame, "%", v)), "%s: %s", secret, name)
+			}
+		}
+	}
+	for _, secret := range []string{"4711", "a9Kd"} { // padding is a part of what is encoded
+		src := publicResult("the wifi password: " + secret)
+		for _, v := range []string{encodeOnce(secret), reverse(encodeOnce(secret)),
+			spell(secret, " and "), spell(secret, "x")} {
+			require.NotEmpty(t, find(src, "", v), "%s: %s", secret, v)
+		}
+	}
+	src := publicResult("the wifi password: hunter2")
+	for _, harmless := range []string{"a and b and c and d", "axbxcxdx", "bananas and mamas", "1 and 2 and 3 and 4",
+		"https://x.test/?id=Zm9vYg=="} {
+		require.Empty(t, find(src, "", harmless), harmless)
+	}
 }

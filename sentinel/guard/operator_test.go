@@ -23,6 +23,7 @@ func TestOperatorsCommands(t *testing.T) {
 		"cd /srv/app && vedette pause --lift --all", "sudo -u ann vedette pause --all", "env A=b nohup vedette pause --lift --all &",
 		"timeout 5 vedette pause --lift --all",
 		"echo y | vedette journal purge --user ann", "vedette journal purge --user ann --yes", "vedette ledger show --values X",
+		"vedette habits revoke --user ann", "vedette habits list --json", "$UNKNOWN habits revoke 3f9a",
 		"vedette ledger show X --values=true", "vedette ledger --db F show X --values",
 		"vedette --config F pause --lift --all", "vedette --config=F pause --lift --all", "vedette -- pause --lift",
 		"vedette 'pause' --lift --all", `v\edette pau\se --lift --all`, `"vedette" "pause" --lift --all`,
@@ -47,7 +48,8 @@ func TestOperatorsCommands(t *testing.T) {
 	}
 	for _, line := range []string{
 		"vedette validate", "vedette validate pause", "vedette check --config vedette.yaml", "vedette eval --cases c.jsonl", "vedette version",
-		"vedette help pause", "vedette pause --help", "vedette ledger list", "vedette ledger verify", "vedette ledger show X",
+		"vedette help pause", "vedette habits --help", "vedette pause --help", "vedette ledger list", "vedette ledger verify",
+		"vedette ledger show X",
 		"vedette lint skills/x.yaml", "vedette explain --config F", "echo vedette pause --lift --all", "grep -r 'vedette pause' docs",
 		"git commit -m 'docs: vedette pause --lift'", "man vedette", "which vedette", "pause --lift --all", "docker pause web",
 		"kubectl rollout pause deploy/x", "vedettes pause x",

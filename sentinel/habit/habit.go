@@ -54,10 +54,13 @@ type keptApprovals struct {
 }
 
 // approval is a person's yes as it is kept: when, and the numbers of the call by the place
-// of their arguments.
+// of their arguments. What the call was says Summarize alone.
 type approval struct {
 	At      time.Time          `json:"at"`
 	Numbers map[string]float64 `json:"numbers,omitempty"`
+	Skill   string             `json:"skill,omitempty"`
+	To      []string           `json:"to,omitempty"` // the first recipients, each cut
+	ToMore  int                `json:"to_more,omitempty"`
 }
 
 // Bounds.
@@ -98,7 +101,9 @@ func (h *Habits) Remember(ctx context.Context, c sentinel.Call, at time.Time) (r
 	h.mu.Lock()
 	delete(h.kept, ref)
 	h.mu.Unlock()
-	data, err := plainjson.Marshal(approval{at, k.numbers})
+	said := approval{At: at, Numbers: k.numbers, Skill: c.Skill().Name()}
+	said.To, said.ToMore = listRecipients(c)
+	data, err := plainjson.Marshal(said)
 	return sentinel.HabitRow{Ref: ref, Data: data, Expires: at.Add(For)}, err == nil
 }
 

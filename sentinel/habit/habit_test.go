@@ -109,6 +109,38 @@ func TestWhatAHabitIsOf(t *testing.T) {
 	}
 }
 
+// What else goes along is of the habit: another message, note or file is another habit. What is
+// said beside it isn't.
+func TestWhatGoesAlongIsOfTheHabit(t *testing.T) {
+	const params = `{"type":"object","properties":{"to":{"type":"string","x-target":true},"message_id":{"type":"string"},
+		"note":{"type":"string"},"content_file":{"type":"string"},"attachment_title":{"type":"string"},"textUrl":{"type":"string"},
+		"commentKey":{"type":"string"},"title":{"type":"string"},"cover_note":{"type":"string"},"body":{"type":"string"},` +
+		`"name":{"type":"string"}}}`
+	for name, tc := range map[string]struct {
+		before, now string
+		is          bool
+	}{
+		"another message": {`"message_id":"m-1"`, `"message_id":"m-77"`, false},
+		"another note":    {`"note":"n-1"`, `"note":"passwords"`, false},
+		"another file":    {`"content_file":"offer.pdf"`, `"content_file":"salaries.pdf"`, false},
+		"another file, long": {`"content_file":"offer.pdf"`,
+			`"content_file":"/srv/all of the house/` + strings.Repeat("salaries ", 9) + `"`, false},
+		"another attachment":        {`"attachment_title":"offer"`, `"attachment_title":"salaries of all"`, false},
+		"another link":              {`"textUrl":"http://a.test"`, `"textUrl":"http://b.test"`, false},
+		"another key":               {`"commentKey":"k1"`, `"commentKey":"k2"`, false},
+		"another title":             {`"title":"offer"`, `"title":"salaries"`, false},
+		"another name":              {`"name":"offer"`, `"name":"all of the salaries"`, false},
+		"the same, said otherwise":  {`"cover_note":"as we said"`, `"cover_note":"have a nice week"`, true},
+		"the same, another subject": {`"message_id":"m-1","body":"hello"`, `"message_id":"m-1","body":"bye"`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench()
+			b.approve(t, newCall(t, params, `{"to":"a@b.test",`+tc.before+`}`, false), 60, 30, 1)
+			require.Equal(t, tc.is, b.IsHabit(t.Context(), newCall(t, params, `{"to":"a@b.test",`+tc.now+`}`, false)))
+		})
+	}
+}
+
 // Calls without a recipient, tainted ones, and those with arguments that no schema names have
 // no habit, and leave none.
 func TestCallsWithoutHabits(t *testing.T) {
@@ -197,4 +229,44 @@ func TestForeignRowsCountForNothing(t *testing.T) {
 	require.False(t, b.IsHabit(t.Context(), newCall(t, marked, `{"to":"a@b.test","amount":9}`, false)))
 	other := habit.New(habit.Options{Store: b.shelf, Key: [32]byte{2}, Now: func() time.Time { return b.now }})
 	require.False(t, other.IsHabit(t.Context(), c))
+}
+
+// A summary gathers what is kept of one kind of call, in force or not. Rows that can't be read
+// are of no day, and cut lists of recipients say so.
+func TestSummarize(t *testing.T) {
+	b := newBench()
+	const params = `{"type":"object","properties":{"to":{"type":"array","x-target":true,"items":{"type":"string"}},` +
+		`"amount":{"type":"number"}}}`
+	many := make([]string, 11)
+	for i := range many {
+		many[i] = fmt.Sprintf("%d@%s.test", i, strings.Repeat("x", 200*(i%2)))
+	}
+	to, err := json.Marshal(many)
+	require.NoError(t, err)
+	b.approve(t, newCall(t, params, fmt.Sprintf(`{"to":%s,"amount":9}`, to), false), 60, 30, 1)
+	b.approve(t, newCall(t, params, `{"to":["a@b.test"],"amount":5}`, false), 2, 91, 1)
+	var rows []habit.Row
+	for id, list := range b.shelf.rows {
+		user, ref, _ := strings.Cut(id, "/")
+		for _, data := range list {
+			rows = append(rows, habit.Row{User: user, Ref: ref, Data: data})
+		}
+	}
+	rows = append(rows, habit.Row{User: "zoe", Ref: "habit/hmac:00", Data: []byte("{")}, habit.Row{User: "zoe", Ref: "habit/hmac:00"})
+	list := habit.Summarize(rows, b.now)
+	require.Len(t, list, 3)
+	byApprovals := map[string]habit.Summary{}
+	for _, s := range list {
+		require.LessOrEqual(t, len(s.ID), 16)
+		require.True(t, strings.HasPrefix(s.Ref(), "habit/hmac:"+s.ID))
+		byApprovals[fmt.Sprint(s.User, s.AtMost["/amount"])] = s
+	}
+	long, short, broken := byApprovals["ann9"], byApprovals["ann5"], byApprovals["zoe0"]
+	require.Equal(t, []any{true, 3, 8, 3}, []any{long.InForce, long.Days, len(long.To), long.ToMore})
+	require.Less(t, len(long.WriteRecipients()), 8*130)
+	require.True(t, strings.HasSuffix(long.WriteRecipients(), " and 3 more"))
+	require.Equal(t, []any{false, 2, 3, "mail.send", "a@b.test"}, []any{short.InForce, short.Days, short.Approvals,
+		short.Skill, short.WriteRecipients()})
+	require.Equal(t, b.now.AddDate(0, 0, -1), short.Last.UTC())
+	require.Equal(t, []any{false, 0, 2, ""}, []any{broken.InForce, broken.Days, broken.Approvals, broken.WriteRecipients()})
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -87,7 +88,7 @@ func (r *keyReader) takeArg(a skills.Arg) {
 			r.addNumber(a, v)
 		case r.named[v], r.annotated && a.Marks&(skills.Target|skills.URL|skills.Path|skills.Shell) != 0:
 			r.add(a, "="+v)
-		case a.Marks.Has(skills.Content), isProse(a.Name, v), dateShape.MatchString(v):
+		case a.Marks.Has(skills.Content), dateShape.MatchString(v), isProse(a.Name, v):
 		default:
 			r.add(a, "="+v)
 		}
@@ -121,15 +122,22 @@ var (
 // maxName is how long in bytes a text is at most that may be a name.
 const maxName = 64
 
-// isProse reports whether a text is what somebody says: by its argument's name, or by its
-// length where it has blanks.
+// isProse reports whether a text is what somebody says. Its argument's last word tells, or its
+// length where it has blanks. "message_id", "note_url" and "content_file" name a thing, and so
+// does "note" with one word: another message, note or file is another habit.
 func isProse(arg, v string) bool {
-	for _, part := range nameParts(arg) {
-		if proseNames[part] {
-			return true
-		}
+	parts := nameParts(arg)
+	if len(parts) == 0 || slices.ContainsFunc(parts, func(p string) bool { return idNames[p] || thingNames[p] }) {
+		return false
 	}
-	return len(v) > maxName && strings.ContainsAny(v, " \n\t")
+	last, hasBlanks := parts[len(parts)-1], strings.ContainsAny(strings.TrimSpace(v), " \n\t")
+	switch {
+	case proseNames[last]:
+		return true
+	case namingNames[last]:
+		return hasBlanks
+	}
+	return len(v) > maxName && hasBlanks
 }
 
 // isIDName reports whether a number under this name is no quantity.
@@ -164,6 +172,11 @@ func wordSet(s string) map[string]bool {
 }
 
 var (
-	proseNames = wordSet("body text message content comment note subject title description reason summary memo")
-	idNames    = wordSet("id ids iban account acct number no ref reference code routing bic card phone user owner channel thread")
+	proseNames = wordSet("body text description reason summary memo comment")
+	// namingNames are of prose, and of what stands for a thing that has this name.
+	namingNames = wordSet("message content note subject title")
+	// thingNames are of things that go along, whatever stands beside them in a name.
+	thingNames = wordSet(`file files filename filepath path paths folder directory url urls uri link links href attachment attachments
+		attach image photo document doc key token handle name names`)
+	idNames = wordSet("id ids iban account acct number no ref reference code routing bic card phone user owner channel thread")
 )

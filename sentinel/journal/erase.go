@@ -62,6 +62,10 @@ func (j *Journal) EraseTx(tx *store.Tx, o Owner) (int, error) {
 	return eraseValues(tx, ids)
 }
 
+// EraseValuesTx erases the values with these numbers in the submission of tx, and returns how
+// many there were. Call Cut once the submission is durable.
+func (j *Journal) EraseValuesTx(tx *store.Tx, ids ...int64) (int, error) { return eraseValues(tx, ids) }
+
 // Cut empties the write-ahead log of what was erased. ErrPending: a reader holds
 // it; call Cut again once that has gone.
 func (j *Journal) Cut(ctx context.Context) error { return j.cutWriteAheadLog(ctx) }

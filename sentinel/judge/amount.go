@@ -49,7 +49,7 @@ var (
 // "fifty euros". Digits that are part of an account or an id are no number.
 func readSums(fold string, list []token) sums {
 	var s sums
-	fields := strings.Fields(fold)
+	fields := joinThousands(strings.Fields(fold), isMoneyAt)
 	for i, f := range fields {
 		n, ok := parseNumber(f)
 		if !ok || len(s.all) >= maxNumbers {
@@ -211,7 +211,7 @@ func digitValue(r rune) rune {
 // parseNumber reads an amount as people write it: with a currency, thousands
 // separators of either kind ("1,000.50", "1.000,50", "1'000") and "k".
 func parseNumber(f string) (float64, bool) {
-	f = strings.Trim(f, " $€£¥.,;:!?()'\"")
+	f = strings.Trim(strings.ReplaceAll(f, "’", "'"), " $€£¥.,;:!?()'\"")
 	for _, u := range units {
 		f = strings.TrimSuffix(strings.TrimPrefix(f, u), u)
 	}
@@ -229,6 +229,50 @@ func parseNumber(f string) (float64, bool) {
 	}
 	n, err := strconv.ParseFloat(f, 64)
 	return n * times, err == nil && !math.IsInf(n, 0)
+}
+
+// joinThousands joins numbers whose thousands are apart, where fits says that it is one number:
+// "1 500 euros", "up to 12 000".
+func joinThousands(fields []string, fits func(fields []string, from, to int) bool) []string {
+	out := fields
+	for i := 0; i < len(out); i++ {
+		head := strings.TrimLeft(out[i], "($€£¥\"")
+		if len(head) == 0 || len(head) > 3 || head[0] == '0' || !isDigits(head) {
+			continue
+		}
+		end := i + 1
+		for end < len(out) && (end == i+1 || isDigits(out[end-1])) && isThousands(out[end]) {
+			end++
+		}
+		if end == i+1 || !fits(out, i, end) {
+			continue
+		}
+		joined := slices.Concat(out[:i:i], []string{strings.Join(out[i:end], "")})
+		out = append(joined, out[end:]...)
+	}
+	return out
+}
+
+// isThousands reports whether a word is the next three digits of a number. Cents and a currency
+// may stand behind them.
+func isThousands(f string) bool {
+	if len(f) < 3 || !isDigits(f[:3]) {
+		return false
+	}
+	rest := strings.TrimRight(f[3:], ".,;:!?()\"'")
+	for _, u := range units {
+		rest = strings.TrimSuffix(rest, u)
+	}
+	return rest == "" || len(rest) <= 3 && (rest[0] == '.' || rest[0] == ',') && isDigits(rest[1:])
+}
+
+// isMoneyAt reports whether the words from one place to another are a sum: a currency stands at
+// them, or a word of paying before them.
+func isMoneyAt(fields []string, from, to int) bool {
+	if from > 0 && isPayWord(fields[from-1]) || to < len(fields) && currencies[strings.Trim(fields[to], ".,;:!?()'\"")] {
+		return true
+	}
+	return strings.ContainsAny(fields[from], "$€£¥") || hasUnit(fields[to-1])
 }
 
 // dropThousands drops thousands separators and makes a decimal comma a point. Only
@@ -320,7 +364,7 @@ func findOtherCurrency(v *view) finding {
 			}
 		}
 		if code := currencyCodes[s]; len(have) > 0 && !have[code] && !v.own.raw[s] &&
-			!(have["usd"] && strings.Contains(v.own.fold, "pound")) {
+			!((have["usd"] || code == "gbp") && strings.Contains(v.own.fold, "pound")) {
 			f.add(v.declaredName(a))
 		}
 	})

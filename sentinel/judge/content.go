@@ -18,11 +18,21 @@ func findAddressInContent(v *view) finding {
 	}
 	seen := 0
 	return v.findInContents(func(val value) bool {
+		if v.isPattern(val) {
+			return false
+		}
 		return !eachAddress(val.fold, func(k kind, w string) bool {
 			seen++
 			return seen <= maxAddresses && v.isGrounded(value{kind: k, fold: w})
 		})
 	})
+}
+
+// isPattern reports whether a value chooses by a pattern: "from:*@mill.example" under match. It
+// is no address, and goes out to no one.
+func (v *view) isPattern(val value) bool {
+	return strings.Contains(val.fold, "*") && !strings.Contains(val.fold, "://") && len(val.fold) <= maxTargetText &&
+		isAny(lastWord(v.splitArgName(val.arg)), queryNames)
 }
 
 // findSecretInContent looks for what looks like a secret in what would go out. It

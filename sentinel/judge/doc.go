@@ -55,6 +55,8 @@
 //	recipient_named_untrusted -10…-34  and the address came from a stranger
 //	recipient_listed           -31  a stranger had them first, and a trusted record has them by itself; see Recipients
 //	recipient_visited          -31  a place that the agent read in, after it had read strangers
+//	recipient_earlier    -5…-35  the cost of the origin; a trusted record of an earlier turn has them; see Earlier turns
+//	recipient_author     -10…-35  only a stranger named them: as the author of what the agent read; see Authors
 //	recipient_described       -15…-20  the user said how to choose it: "each user", "the channel with the fewest members"
 //	recipient_described_untrusted -20  and what was chosen from came from a stranger
 //	host_unknown               -33  a change sent to such a host; -10 for a read
@@ -65,6 +67,10 @@
 //	target_untrusted           -20
 //	target_named                -5…-10
 //	target_named_untrusted     -10…-15
+//	target_earlier       -5…-20  the cost of the origin; a trusted record of an earlier turn has it
+//	ref_earlier                -31  a path or id that strangers named and a trusted record of an earlier turn has
+//	ref_folder                 -31  a folder of a mailbox that strangers named; mail is put there, and reaches no one
+//	amount_earlier             -15  an amount that strangers named and a trusted record of an earlier turn has
 //	ref_listed                 -31  such an id that a listing returned as a record's own; see Ids of listings
 //	amount_unknown              -5  amounts are computed as often as they are quoted
 //	amount_nowhere             -10
@@ -101,9 +107,11 @@
 //	data_in_url        -31  a stranger's page is asked for with something of other results in its address
 //	unreadable_request -31  see Languages
 //	wordless_request   -31  the same
-//	over_limit         -35  more than the most that the request states: "at most 500", "under 20 euros"
+//	over_limit         -35  more than the most that the request states: "at most 500", "under 20 euros";
+//	                        of several limits that of what is paid: "under 500, and the deposit under 100"
 //	unasked            -15  a switch is turned on, or a right is given, for which the request has no word
-//	unasked_right      -31  the same in an argument that its schema marks with x-right
+//	unasked_right      -31  the same in an argument that its schema marks with x-right, or where the request forbids it:
+//	                        "don't let him reshare"
 //
 // What a value almost is, as package sentinel/evidence finds it. The value was seen nowhere, or in
 // what a stranger wrote. A near miss costs 35 together with what else is said of the same
@@ -151,7 +159,9 @@
 // What rules can't tell and a reader could is no verdict. These signals are doubts:
 //
 //	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked,
-//	wordless_request, ref_listed, recipient_listed, recipient_visited, rival_fits_better
+//	wordless_request, ref_listed, ref_earlier, ref_folder, recipient_listed, recipient_visited, recipient_earlier,
+//	recipient_author, target_earlier, amount_earlier, asked_into_trusted_store, rival_fits_better,
+//	repeated_call, spent_over_limit
 //	unrelated, unreadable_request
 //	             in a branch that read no strangers' text
 //	look_only    the same, and where the user hands over somebody's list, unless the call
@@ -198,11 +208,26 @@
 // # Ids of listings
 //
 // A stranger writes titles and texts, and the skill writes the ids of its records. So an id that
-// an untrusted result has alone is no stranger's word where a skill of the same domain that
-// lists, finds or searches returned it as the id of a record, and no untrusted text names it
-// anywhere else. Of a JSON record that the request has a word of it costs nothing. Of another,
-// and of a line that begins with it and has a word of the request, it is in doubt (ref_listed):
-// a text with a line break can look like the next line. All other ids stay a stranger's.
+// an untrusted result has alone is in doubt (ref_listed) where a skill of the same kind returned
+// it as the id of a JSON record or at the head of its line, in this turn or an earlier one. The
+// skill lists, finds or searches, or reads a talk. Where it reads one record, the call can be
+// undone and costs nothing. No untrusted text names the id anywhere else, and the user named no
+// other of its shape. All other ids stay a stranger's.
+//
+// # Authors
+//
+// An answer goes to the person who wrote. So a recipient that strangers' texts have is in doubt where
+// they have it as an author alone: before the colon of a line in a talk of the call's own domain,
+// in the From of a mail whose answers go to the same address, or after the id in a list of mails.
+// A copy, a later writer of a thread, an address that any text names, and a payment stay verdicts.
+//
+// # Calls made before
+//
+// The same words don't ask for a call twice. So a payment of the same amount to the same
+// receiver as one of this turn, and any other call that reaches others and has all that one of
+// this turn had, are in doubt (repeated_call). What this turn has paid counts towards a limit that the request
+// states: beyond it the next payment is in doubt (spent_over_limit), unless the limit is for each.
+// Calls that failed don't count.
 //
 // # Shapes
 //
@@ -237,7 +262,9 @@
 // # Earlier turns
 //
 // What earlier turns brought grounds nothing. A value that stands in an untrusted result of
-// one is a stranger's in this turn, too, unless this turn's trusted results have it.
+// one is a stranger's in this turn, too, unless this turn's trusted results have it. Where a
+// trusted record of an earlier turn has the value by itself, and no argument took it there, it is
+// in doubt and costs the same. So is a place that the agent read in then and no result names.
 //
 // # Echoes
 //

@@ -155,15 +155,43 @@ func isWrittenAnywhere(v *view, w string) bool {
 // as trusted. The request must speak of the call; text that speaks to a model is never stored
 // unasked.
 func findTrustedStore(v *view) finding {
-	e := v.s.Effect()
-	if v.request == nil || !v.c.Tainted() || e != skills.Create && e != skills.Modify || !v.p.changes ||
-		v.s.Reaches() != skills.Self || v.s.Spec().Output != skills.Trusted || len(v.contents) == 0 {
+	if !writesTrusted(v) {
 		return finding{}
 	}
-	_, other := findRelation(v)
-	return finding{found: flow.Carries(v.c, func(s sentinel.Step) bool {
-		return s.Trust != skills.Trusted && (other || hasOrders(s))
-	})}
+	rel, other := findRelation(v)
+	other = other && !asksInWords(v, rel)
+	return finding{found: carriesStrange(v, func(s sentinel.Step) bool { return other || hasOrders(s) })}
+}
+
+// findAskedStore is findTrustedStore where the request asks to write something down, and not
+// in so many words where. What a turn writes that read strangers' text reads back as theirs, so
+// that a reader may tell.
+func findAskedStore(v *view) finding {
+	if !writesTrusted(v) {
+		return finding{}
+	}
+	if rel, other := findRelation(v); !other || !asksInWords(v, rel) || carriesStrange(v, hasOrders) {
+		return finding{}
+	}
+	return finding{found: carriesStrange(v, func(sentinel.Step) bool { return true })}
+}
+
+// asksInWords reports whether the user's own words have one for what the call does and none for
+// looking, so that only what it does that to is in doubt. Of a skill of which nothing is known
+// there is no such word.
+func asksInWords(v *view, rel sentinel.Evidence) bool {
+	return rel.Signal == SignalOtherTopic && v.own.says&v.p.needs != 0 && v.own.says&looks == 0
+}
+
+// writesTrusted reports whether a tainted call writes into a store that is read as trusted.
+func writesTrusted(v *view) bool {
+	e := v.s.Effect()
+	return v.request != nil && v.c.Tainted() && (e == skills.Create || e == skills.Modify) && v.p.changes &&
+		v.s.Reaches() == skills.Self && v.s.Spec().Output == skills.Trusted && len(v.contents) > 0
+}
+
+func carriesStrange(v *view, fits func(sentinel.Step) bool) bool {
+	return flow.Carries(v.c, func(s sentinel.Step) bool { return s.Trust != skills.Trusted && fits(s) })
 }
 
 func hasOrders(s sentinel.Step) bool {

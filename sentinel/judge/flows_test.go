@@ -35,6 +35,7 @@ func flowSkills(t testing.TB) *skills.Registry {
 			"amount":{"type":"number"},"from":{"type":"string"}`)},
 		{Name: "bank.move", Effect: skills.Modify,
 			Parameters: object(`"from":{"type":"string"},"to":{"type":"string"},"amount":{"type":"number"}`)},
+		{Name: "bank.change", Effect: skills.Modify, Parameters: object(`"amount":{"type":"number"},"currency":{"type":"string"}`)},
 		{Name: "shop.order", Effect: skills.CostsMoney, Reaches: skills.Others, Parameters: object(`"items":{"type":"array"},
 			"tickets":{"type":"integer"}`)},
 		{Name: "files.share", Effect: skills.Modify, Reaches: skills.Others, Parameters: object(`"file":{"type":"string"},
@@ -381,6 +382,89 @@ func indexOf(list []sentinel.Evidence, signal string) int {
 		}
 	}
 	return -1
+}
+
+// What the request forbids contradicts the switch that turns it on, in any language that is
+// read. A negation of something else forbids nothing.
+func TestForbiddenRightsAreHard(t *testing.T) {
+	share := func(request string, more map[string]any) sentinel.Verdict {
+		args := map[string]any{"file": "plan.pdf", "with": "ann@x.example"}
+		for k, v := range more {
+			args[k] = v
+		}
+		return attack{request: request, skill: "files.share", args: args}.decide(t)
+	}
+	reshare, editor := map[string]any{"can_reshare": true}, map[string]any{"role": "editor"}
+	for request, more := range map[string]map[string]any{
+		"Share plan.pdf with ann@x.example, but don't let her reshare it":           reshare,
+		"Share plan.pdf with ann@x.example, don’t let her reshare it":               reshare,
+		"Share plan.pdf with ann@x.example and make sure she cannot reshare it":     reshare,
+		"Share plan.pdf with ann@x.example. No resharing, please":                   reshare,
+		"Share plan.pdf with ann@x.example without the right to reshare":            reshare,
+		"Share plan.pdf with ann@x.example, but no editing":                         editor,
+		"Share plan.pdf with ann@x.example, she must not edit it":                   editor,
+		"Share plan.pdf with ann@x.example but never let her change anything":       editor,
+		"Teile plan.pdf mit ann@x.example, sie darf es aber nicht bearbeiten":       editor,
+		"Partage plan.pdf avec ann@x.example, ne la laisse pas modifier le fichier": editor,
+	} {
+		v := share(request, more)
+		i := indexOf(v.Evidence, judge.SignalUnaskedRight)
+		require.GreaterOrEqual(t, i, 0, "%s: %s", request, v.Reason)
+		require.False(t, v.Evidence[i].Doubt)
+		require.NotEqual(t, sentinel.Allow, v.Outcome, request)
+	}
+	for request, more := range map[string]map[string]any{
+		"Share plan.pdf with ann@x.example, don't forget that she has to edit it":           editor,
+		"Share plan.pdf with ann@x.example so that she can not only see it but edit it too": editor,
+		"Share plan.pdf with ann@x.example to edit. Don't mail her":                         editor,
+		"Share plan.pdf with ann@x.example, she may edit it and reshare it, no rush":        {"role": "editor", "can_reshare": true},
+		"Share plan.pdf with ann@x.example, don't let her reshare":                          {"can_reshare": false},
+	} {
+		require.NotContains(t, signals(share(request, more)), judge.SignalUnaskedRight, request)
+	}
+}
+
+// A number with its thousands apart is one number, with any sign between them.
+func TestThousandsApart(t *testing.T) {
+	move := func(request string, amount float64) map[string]int {
+		return signals(attack{request: request, skill: "bank.move",
+			args: map[string]any{"from": "current", "to": "savings", "amount": amount}}.decide(t))
+	}
+	for _, most := range []string{"1 500", "1\u00a0500", "1\u202f500", "1 500 euros", "€1 500", "1.500,00 euros", "1’500", "1'500.00",
+		"1,500"} {
+		request := "Move at most " + most + " into the savings"
+		require.Contains(t, move(request, 1501), judge.SignalOverLimit, most)
+		require.NotContains(t, move(request, 1500), judge.SignalOverLimit, most)
+		require.NotContains(t, move(request, 1200), judge.SignalOverLimit, most)
+	}
+	require.NotContains(t, move("Move 1 500 euros into the savings", 1500), judge.SignalAmountExceeds)
+	require.Contains(t, move("Move 1 500 euros into the savings", 2500), judge.SignalAmountExceeds)
+	require.Contains(t, move("Move at most 12 000 500 euros into the savings", 13_000_000), judge.SignalOverLimit)
+	require.NotContains(t, move("Move 40 for invoice 12 500", 40), judge.SignalOverLimit)
+}
+
+// Of several limits that of what is paid holds.
+func TestEachLimitHoldsForItsThing(t *testing.T) {
+	pay := func(request string, amount float64, to string) map[string]int {
+		return signals(attack{request: request, skill: "bank.move",
+			args: map[string]any{"from": "current", "to": to, "amount": amount}}.decide(t))
+	}
+	const rent = "Move the rent, under 500, and the deposit under 100, from current"
+	for _, tc := range []struct {
+		request, to string
+		amount      float64
+		over        bool
+	}{
+		{rent, "deposit", 400, true}, {rent, "deposit", 500, true}, {rent, "deposit", 90, false},
+		{rent, "rent", 450, false}, {rent, "rent", 550, true}, {rent, "x", 450, false}, {rent, "x", 550, true},
+		{"Pay at most 20 for the lunch, at most 500 for the hotel", "lunch", 400, true},
+		{"Pay at most 20 for the lunch, at most 500 for the hotel", "hotel", 400, false},
+		{"Pay at most 500 for the hotel and at most 20 for the lunch", "lunch", 21, true},
+		{"Pay at most 500 for the hotel and at most 20 for the lunch", "lunch at the hotel", 400, false},
+	} {
+		_, over := pay(tc.request, tc.amount, tc.to)[judge.SignalOverLimit]
+		require.Equal(t, tc.over, over, tc)
+	}
 }
 
 // 540 is more than "at most 500", in each language that is read, in digits and in words.

@@ -71,54 +71,85 @@ var originWord = [numOrigins]string{
 // worst of their kind, so that nothing can be hidden behind a long list.
 const maxValues = 256
 
-// findUngrounded gives the worst value of each family. What costs most decides, so
-// that a second, better value buys nothing. An id costs nothing by itself: it is shown.
-func (v *view) findUngrounded() []sentinel.Evidence {
-	type worst struct {
-		cost, rank int
-		word       string
-		args       []string
+// ungrounded holds the worst value of each family, so that a second, better value buys nothing.
+type ungrounded struct {
+	found map[string]*worst
+	order []string
+}
+
+// worst is what costs most of a family. rank chooses between values of one cost.
+type worst struct {
+	cost, rank int
+	signal     string
+	args       []string
+}
+
+func (u *ungrounded) addValue(family, signal, arg string, cost, rank int) {
+	w := u.found[family]
+	if w == nil {
+		if w = (&worst{rank: -1}); u.found == nil {
+			u.found = map[string]*worst{}
+		}
+		u.found[family] = w
+		u.order = append(u.order, family)
 	}
-	var found map[string]*worst
-	var order []string
+	w.cost = max(w.cost, cost)
+	if rank > w.rank {
+		w.rank, w.signal, w.args = rank, signal, nil
+	}
+	if rank == w.rank && arg != "" && !slices.Contains(w.args, arg) {
+		w.args = append(w.args, arg)
+	}
+}
+
+// What stands behind a family's name where its values are in doubt.
+const (
+	inDoubt   = "_in_doubt"  // resolved to somebody; it counts beside the family's verdict
+	explained = "_explained" // it costs what it would without the explanation, and no more with a verdict
+)
+
+// listEvidence lists the families in the order of their names. What is explained adds to a
+// verdict of its family only what that doesn't take already.
+func (u *ungrounded) listEvidence() []sentinel.Evidence {
+	slices.Sort(u.order)
+	var out []sentinel.Evidence
+	for _, f := range u.order {
+		w := u.found[f]
+		if base, ok := strings.CutSuffix(f, explained); ok && u.found[base] != nil {
+			if w.cost -= u.found[base].cost; w.cost <= 0 {
+				continue
+			}
+		}
+		out = append(out, sentinel.Evidence{Signal: w.signal, Amount: -w.cost, Args: w.args})
+	}
+	return out
+}
+
+// findUngrounded gives the worst value of each family. What costs most decides. An id costs
+// nothing by itself: it is shown.
+func (v *view) findUngrounded() []sentinel.Evidence {
+	var u ungrounded
 	for i, val := range v.values {
 		o := v.originOf(val, i >= maxValues)
 		n := v.costOf(val, o)
 		if n == 0 && (val.kind != reference || o != nowhere && o != outside) {
 			continue
 		}
-		f := family[val.kind]
-		if o == entered || o == visited { // a doubt, which hides no verdict
-			f += "_in_doubt"
-		}
-		w := found[f]
-		if w == nil {
-			if w = (&worst{rank: -1}); found == nil {
-				found = map[string]*worst{}
-			}
-			found[f] = w
-			order = append(order, f)
-		}
-		rank := n
-		if o == listed { // a doubt hides no verdict
+		f, rank := family[val.kind], n
+		signal := f + "_" + originWord[o]
+		switch {
+		case o == entered || o == visited: // a doubt, which hides no verdict
+			f += inDoubt
+		case o == listed:
 			rank = min(n, 1)
+		case n > 0 && i < maxValues:
+			if s := v.explainOrigin(val, o); s != "" {
+				f, signal = f+explained, s
+			}
 		}
-		w.cost = max(w.cost, n)
-		if rank > w.rank {
-			w.rank, w.word, w.args = rank, originWord[o], nil
-		}
-		if rank == w.rank && val.arg != "" && !slices.Contains(w.args, val.arg) {
-			w.args = append(w.args, val.arg)
-		}
+		u.addValue(f, signal, val.arg, n, rank)
 	}
-	slices.Sort(order)
-	var out []sentinel.Evidence
-	for _, f := range order {
-		w := found[f]
-		f, _, _ = strings.Cut(f, "_")
-		out = append(out, sentinel.Evidence{Signal: f + "_" + w.word, Amount: -w.cost, Args: w.args})
-	}
-	return out
+	return u.listEvidence()
 }
 
 // originOf says where a value comes from. Without a request nothing is said of

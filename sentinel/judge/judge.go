@@ -284,7 +284,7 @@ func (g *Gate) findBeside(v *view, rel sentinel.Evidence, related bool) (out []s
 			if related && s.name == SignalOtherDate {
 				n = max(n, softDate)
 			}
-			if related && (s.name == SignalPrivateOutward || s.name == SignalTrustedStore) {
+			if related && (s.name == SignalPrivateOutward || s.name == SignalTrustedStore || s.name == SignalAskedStore) {
 				n = max(n, softFollows)
 			}
 			out = append(out, sentinel.Evidence{Signal: s.name, Amount: n, Args: f.args})

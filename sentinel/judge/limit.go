@@ -13,6 +13,8 @@ type limit struct {
 	most  float64
 	money bool   // it has a currency
 	noun  string // the stem of what is counted; empty where nothing is said of that
+	// of are the stems of what the limit is set on: of "deposit" in "the deposit under 100".
+	of map[string]bool
 }
 
 // Phrases before and after a number that make it a limit. The loose ones are limits of time
@@ -56,11 +58,10 @@ func readLimits(fold string) []limit {
 	if !limitPhrases.find(fold, func(int, int) bool { return true }) {
 		return nil
 	}
-	fields := strings.Fields(fold)
-	plain := make([]string, len(fields))
-	for i, f := range fields {
-		plain[i] = strings.Trim(f, ".,:;!?()\"")
-	}
+	fields := joinThousands(strings.Fields(fold), func(list []string, from, to int) bool {
+		return isMoneyAt(list, from, to) || limitBefore.endIn(list[:from]) || limitAfter.beginIn(trimWords(list[to:]))
+	})
+	plain := trimWords(fields)
 	var out []limit
 	for i := 0; i < len(fields) && len(out) < maxNumbers; i++ {
 		n, size, ok := readAnyNumber(plain[i:])
@@ -85,12 +86,106 @@ func readLimits(fold string) []limit {
 		}
 		// "file it under 2026" names a year, and "at most 2000" doesn't
 		if l.money || l.noun != "" || n < 1900 || n > 2100 || stated && before > 0 && !yearWords[plain[before-1]] {
+			l.of = readSubject(fields, before, after)
 			out = append(out, l)
 		}
 		i += size - 1
 	}
 	return out
 }
+
+// trimWords are words without the signs around them.
+func trimWords(fields []string) []string {
+	plain := make([]string, len(fields))
+	for i, f := range fields {
+		plain[i] = strings.Trim(f, ".,:;!?()\"")
+	}
+	return plain
+}
+
+// clauseEnds are words that begin another clause.
+var clauseEnds = wordSet("and but or then while und aber oder dann et mais ou puis y pero o luego e mas ma poi en maar of dan")
+
+// subjectWords stand between a limit and what it is set on.
+var subjectWords = wordSet("for on fur pour para por per voor")
+
+// maxSubject is how many words around a limit may name what it is set on.
+const maxSubject = 8
+
+// readSubject returns the stems of what a limit is set on: the words of its clause before it,
+// and those that follow a "for".
+func readSubject(fields []string, from, to int) map[string]bool {
+	of := readSubjectBefore(fields[:from])
+	if to >= len(fields) || !subjectWords[fields[to]] || endsClause(fields[to-1]) {
+		return of
+	}
+	for i := to + 1; i < min(len(fields), to+maxSubject); i++ {
+		w := strings.Trim(fields[i], ".,:;!?()\"'")
+		if clauseEnds[w] || isNumber(w) {
+			break
+		}
+		if isSubject(w) {
+			of[stemWord(w)] = true
+		}
+		if endsClause(fields[i]) {
+			break
+		}
+	}
+	return of
+}
+
+// readSubjectBefore reads the clause that ends with a limit. A comma may stand before the limit
+// ("the rent, under 500"), unless the words before it are those of another number.
+func readSubjectBefore(fields []string) map[string]bool {
+	of := map[string]bool{}
+	isFirst, crossed := true, false
+	for i := len(fields) - 1; i >= max(0, len(fields)-maxSubject); i-- {
+		w := strings.Trim(fields[i], ".,:;!?()\"'")
+		if endsClause(fields[i]) {
+			if !isFirst || !strings.HasSuffix(fields[i], ",") {
+				break
+			}
+			crossed = true
+		}
+		if isNumber(w) && crossed {
+			return map[string]bool{}
+		}
+		if clauseEnds[w] || isNumber(w) {
+			break
+		}
+		if limitWords[w] {
+			continue
+		}
+		isFirst = false
+		if isSubject(w) && (!isPayWord(w) || i > 0 && articles[fields[i-1]]) {
+			of[stemWord(w)] = true
+		}
+	}
+	return of
+}
+
+// articles stand before a noun, so "the deposit" is none that deposits.
+var articles = wordSet("the a an my our his her their this that der die das den dem ein eine le la les el los il lo de het o os as")
+
+func endsClause(field string) bool { return strings.ContainsAny(field[len(field)-1:], ".,;:!?") }
+
+func isSubject(w string) bool { return !isSmallWord(w) && !limitWords[w] }
+
+func isNumber(w string) bool {
+	_, is := parseNumber(w)
+	return is
+}
+
+// limitWords are the words of the phrases of limits.
+var limitWords = func() map[string]bool {
+	out := map[string]bool{}
+	for _, p := range slices.Concat(limitBefore.list, limitLoose.list, limitAfter.list) {
+		for w := range strings.FieldsSeq(p) {
+			out[w] = true
+		}
+	}
+	return out
+}()
 
 func (p phrases) endIn(words []string) bool {
 	for n := 1; n <= min(maxPhrase, len(words)); n++ {
@@ -219,16 +314,7 @@ func findOverLimit(v *view) finding {
 		return f
 	}
 	in := v.statedIn(func(t *text) bool { return len(t.limits) > 0 })
-	if most, ok := statedMost(in, func(l limit) bool { return l.noun == "" }); ok {
-		for _, val := range v.values {
-			if val.kind == amount && val.amount > most && !slices.Contains(v.own.sums.all, val.amount) {
-				f.add(val.arg)
-			}
-		}
-		if arg, total := sumItems(v); total > most {
-			f.add(arg)
-		}
-	}
+	findOverAmount(v, in, &f)
 	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {
 		n, ok := a.Value.(json.Number)
 		words := splitName(a.Name)
@@ -245,11 +331,89 @@ func findOverLimit(v *view) finding {
 	return f
 }
 
+// findOverAmount adds the amounts that are more than the request states as the most.
+func findOverAmount(v *view, in *text, f *finding) {
+	chosen := chooseLimits(v, in.limits)
+	for _, val := range v.values {
+		if val.kind != amount {
+			continue
+		}
+		most, ok := statedMost(in, chosen(val.arg))
+		if ok && val.amount > most && !isExempt(v, in, val.amount) {
+			f.add(val.arg)
+		}
+	}
+	most, ok := statedMost(in, chosen(""))
+	if arg, total := sumItems(v); ok && total > most {
+		f.add(arg)
+	}
+}
+
+// isExempt reports whether the request names an amount that is no limit: "pay the invoice of
+// 540, and at most 50 for the tip".
+func isExempt(v *view, in *text, n float64) bool {
+	return slices.Contains(v.own.sums.all, n) && !slices.ContainsFunc(in.limits, func(l limit) bool { return l.most == n })
+}
+
+// chooseLimits tells which limits of amounts are those of an argument. Where the request has
+// several, that is the one on what the argument is called, else on what the call speaks of, and
+// else each of them: "at most 20 for lunch, at most 500 for the hotel".
+func chooseLimits(v *view, list []limit) func(arg string) func(limit) bool {
+	isAmount := func(l limit) bool { return l.noun == "" }
+	several := 0
+	for i := range list {
+		if isAmount(list[i]) {
+			several++
+		}
+	}
+	if several < 2 {
+		return func(string) func(limit) bool { return isAmount }
+	}
+	said := map[string]bool{}
+	domain, _, _ := strings.Cut(v.s.Name(), ".") // the action is that of all limits
+	for _, w := range splitName(domain) {
+		said[stemWord(w)] = true
+	}
+	v.c.WalkArgs(func(a skills.Arg) {
+		if s, ok := a.Text(); ok {
+			for _, w := range splitTokens(foldText(s[:min(len(s), maxSaid)])) {
+				said[w.stem] = true
+			}
+		}
+	})
+	return func(arg string) func(limit) bool {
+		named := map[string]bool{}
+		for _, w := range splitName(arg) {
+			named[stemWord(w)] = true
+		}
+		for _, words := range []map[string]bool{named, said} {
+			fits := func(l limit) bool { return isAmount(l) && sharesKey(l.of, words) }
+			if slices.ContainsFunc(list, fits) {
+				return fits
+			}
+		}
+		return isAmount
+	}
+}
+
+// maxSaid bounds the bytes of each argument that are read for what a limit is set on.
+const maxSaid = 4 << 10
+
+func sharesKey(a, b map[string]bool) bool {
+	for k := range a {
+		if b[k] {
+			return true
+		}
+	}
+	return false
+}
+
 func hasStem(words []string, stem string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return stemWord(w) == stem })
 }
 
-// statedMost returns the greatest of the limits that fit, for all that are counted: "at most 20 each".
+// statedMost returns the greatest of the limits that fit, for all that are counted: "at most 20
+// each".
 func statedMost(t *text, fits func(limit) bool) (most float64, ok bool) {
 	for _, l := range t.limits {
 		if fits(l) {

@@ -2,10 +2,10 @@ package judge
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -16,34 +16,34 @@ import (
 // and chooses no id. In JSON nothing that is written in one field gets into another. In lines
 // a text with a line break in it can look like the next record: such an id stays in doubt.
 
-// listingWords are in the names of skills that return records, and not what is in one. What
-// a file or a page holds may look like any record.
+// What a file or a page holds may look like any record, and so it is no listing.
+
+// listingWords are in the names of skills that return records, and not what is in one.
 var (
 	listingWords = wordSet("list search find lookup")
 	openWords    = wordSet("web http url internet browser page pages site sites feed rss file content contents online")
+	// talkWords are of the domains whose results are messages, one after the other.
+	talkWords = wordSet("chat chats slack teams messenger channel channels")
+	// textNames end names of skills whose results are texts, though the word is a plural.
+	textNames = wordSet("logs notes contents details news process access status")
 )
 
+// kinDomains are domains that work on the same records.
+var kinDomains = []map[string]bool{
+	wordSet("issue issues repo repos repository repositories git pull pulls pr prs merge code tracker"),
+	wordSet("mail email mails emails mailbox inbox"),
+	wordSet("crm ticket tickets support helpdesk"),
+}
+
 // originOfListed returns where an id of untrusted results comes from: listed as the id of a
-// JSON record, or of a line that the request speaks of, and outside in all other cases. A stranger
-// has records made, and chooses their words. So what pays or reaches others has no listed id.
+// record, and outside in all other cases. A stranger has records made, and chooses their
+// words. So such an id is in doubt.
 func originOfListed(v *view, val value) origin {
 	if val.kind != reference || !isPlainID(val.fold) || v.request == nil || namesOtherID(v, val) {
 		return outside
 	}
-	if v.isOutgoing() || v.s.Effect() == skills.CostsMoney {
-		return outside
-	}
-	for _, st := range v.c.Trace().Earlier() {
-		if holdsValue(st.Said().Fold(), val) {
-			return outside
-		}
-	}
 	from := outside
-	for i := range v.c.Trace().Len() {
-		st := v.c.Trace().Step(i)
-		if st.Trust == skills.Trusted || !holdsValue(v.c.Trace().Said(i).Fold(), val) {
-			continue
-		}
+	for st := range listStrange(v, val) {
 		if from = originInStep(v, st, val); from == outside {
 			return outside
 		}
@@ -51,33 +51,101 @@ func originOfListed(v *view, val value) origin {
 	return from
 }
 
+// listStrange returns the untrusted results that hold a value, of this turn and of earlier
+// ones. What strangers wrote in a trusted one counts as a failed step: it is no record.
+func listStrange(v *view, val value) iter.Seq[sentinel.Step] {
+	return func(yield func(sentinel.Step) bool) {
+		t := v.c.Trace()
+		for _, st := range t.Earlier() {
+			if holdsValue(st.Said().Fold(), val) && !yield(st) {
+				return
+			}
+		}
+		for st := range t.LearntSteps() {
+			if st.Trust != skills.Trusted && holdsValue(st.Said().Fold(), val) && !yield(st) {
+				return
+			}
+		}
+		for i := range t.Len() {
+			if s := t.StrangersText(i); s != "" && holdsValue(foldText(s), val) && !yield(sentinel.Step{Failed: true}) {
+				return
+			}
+		}
+	}
+}
+
 // originInStep is originOfListed of one untrusted result that holds the id.
 func originInStep(v *view, st sentinel.Step, val value) origin {
 	name := splitName(st.Skill)
+	lists := isListing(name)
 	switch {
 	case st.Failed || st.Effect != "" && st.Effect != skills.Read || slices.Contains(st.Marks, sentinel.MarkInstructions):
 		return outside
-	case !isAny(name, listingWords) || isAny(name, openWords) || domainOf(st.Skill) != domainOf(v.c.Name()):
+	case isAny(name, openWords) || isAny(name, fileDomains) && !lists || !isOfSameKind(st.Skill, v.c.Name()):
+		return outside
+	case !lists && v.isFinal(): // what one record says chooses nothing that can't be taken back
 		return outside
 	}
-	if head := strings.TrimSpace(st.Result); head != "" && (head[0] == '{' || head[0] == '[') {
-		var found any
-		dec := json.NewDecoder(strings.NewReader(head))
-		dec.UseNumber()
-		if dec.Decode(&found) != nil || dec.More() { // no JSON, or text behind it
-			return outside
-		}
-		r := recordReader{val: val}
-		r.readNode(found, atTop)
-		if r.elsewhere || len(r.records) == 0 {
-			return outside
-		}
-		return listed
+	if head := strings.TrimSpace(st.Result); looksLikeJSON(head) {
+		return originInJSON(head, val)
 	}
-	if records := findRecordLines(st.Result, val); len(records) > 0 && speaksOf(v, records...) {
+	if len(findRecordLines(st.Result, val)) > 0 || !lists && beginsWithID(st.Result, val) {
 		return listed
 	}
 	return outside
+}
+
+// isListing reports whether a skill of this name returns records: it lists or searches, it is
+// called by what it returns ("crm.tickets"), or it reads what people say to each other.
+func isListing(name []string) bool {
+	if isAny(name, listingWords) || len(name) > 0 && talkWords[name[0]] {
+		return true
+	}
+	tail := lastWord(name)
+	return len(name) == 2 && len(tail[0]) > 4 && strings.HasSuffix(tail[0], "s") && !textNames[tail[0]]
+}
+
+// isOfSameKind reports whether two skills work on the same kind of records.
+func isOfSameKind(a, b string) bool {
+	if domainOf(a) == domainOf(b) {
+		return true
+	}
+	return slices.ContainsFunc(kinDomains, func(kin map[string]bool) bool {
+		return isAny(splitName(domainOf(a)), kin) && isAny(splitName(domainOf(b)), kin)
+	})
+}
+
+// looksLikeJSON reports whether a result is JSON, or begins as if it were. "[14:02] ann: hello" is
+// a line of a talk.
+func looksLikeJSON(result string) bool {
+	if result == "" || result[0] != '{' && result[0] != '[' {
+		return false
+	}
+	inner := strings.TrimSpace(result[1:])
+	return result[0] == '{' || inner == "" || strings.ContainsRune(`{["`, rune(inner[0])) || json.Valid([]byte(result))
+}
+
+func originInJSON(head string, val value) origin {
+	var found any
+	dec := json.NewDecoder(strings.NewReader(head))
+	dec.UseNumber()
+	if dec.Decode(&found) != nil || dec.More() { // no JSON, or text behind it
+		return outside
+	}
+	r := recordReader{val: val}
+	r.readNode(found, atTop)
+	if r.elsewhere || !r.found {
+		return outside
+	}
+	return listed
+}
+
+// beginsWithID reports whether the result of one record begins with its id and has it nowhere
+// else.
+func beginsWithID(result string, val value) bool {
+	text := strings.TrimSpace(foldText(result))
+	lead := leadingID(text)
+	return lead == val.fold && !holdsValue(text[strings.Index(text, lead)+len(lead):], val)
 }
 
 // domainOf is what stands before the last dot of a skill's name.
@@ -92,8 +160,8 @@ func isPlainID(fold string) bool {
 // them; what is deeper in a record may be of a stranger's making, its names too.
 type recordReader struct {
 	val       value
-	records   []string // the texts of the objects of which it is the id
-	elsewhere bool     // it stands in another field or a key, too
+	found     bool // it is a record's id
+	elsewhere bool // it stands in another field or a key, too
 }
 
 // depth is where in a result an object stands.
@@ -110,7 +178,7 @@ func (r *recordReader) readNode(at any, where depth) {
 	switch at := at.(type) {
 	case map[string]any:
 		for k, e := range at {
-			r.readMember(k, e, at, where)
+			r.readMember(k, e, where)
 		}
 	case []any:
 		for _, e := range at {
@@ -127,7 +195,7 @@ func (r *recordReader) readNode(at any, where depth) {
 	}
 }
 
-func (r *recordReader) readMember(k string, e any, in map[string]any, where depth) {
+func (r *recordReader) readMember(k string, e any, where depth) {
 	text, scalar := e.(string)
 	if n, ok := e.(json.Number); ok {
 		text, scalar = n.String(), true
@@ -136,7 +204,7 @@ func (r *recordReader) readMember(k string, e any, in map[string]any, where dept
 	case holdsValue(foldText(k), r.val):
 		r.elsewhere = true
 	case scalar && foldText(text) == r.val.fold && (where == atTop || where == isRecord) && isAny(lastWord(splitName(k)), recordIDs):
-		r.records = append(r.records, joinOwnValues(in))
+		r.found = true
 	case where == atTop:
 		r.readNode(e, aboveAll)
 	case where == isRecord:
@@ -148,17 +216,6 @@ func (r *recordReader) readMember(k string, e any, in map[string]any, where dept
 
 // recordIDs are the last words of fields that hold the id of their record.
 var recordIDs = wordSet("id ids key number uid sku code")
-
-func joinOwnValues(record map[string]any) string {
-	var b strings.Builder
-	for _, e := range record {
-		if s, ok := e.(string); ok {
-			b.WriteString(s)
-			b.WriteByte('\n')
-		}
-	}
-	return b.String()
-}
 
 // findRecordLines returns the lines of a listing that begin with the id. It returns none where
 // the id stands anywhere else, or where more than maxOtherLines are no records.
@@ -187,9 +244,13 @@ func findRecordLines(result string, val value) []string {
 // maxOtherLines is how many lines of a listing are no records: what stands above and below.
 const maxOtherLines = 2
 
-// leadingID is the first word of a line without the signs that set ids apart.
+// leadingID is the first word of a line without its number in the list and the signs that set
+// ids apart.
 func leadingID(line string) string {
 	line = strings.TrimLeft(line, "[(#-•* ")
+	if rest := strings.TrimLeft(line, "0123456789"); len(rest) < len(line) && (strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ")) {
+		line = strings.TrimLeft(rest[1:], "[(# ")
+	}
 	i := strings.IndexAny(line, " \t|,;:])")
 	if i <= 0 {
 		return ""
@@ -207,63 +268,4 @@ func shapeOfLead(id string) string {
 		return "sign"
 	}
 	return id[:i]
-}
-
-// speaksOf reports whether each of the records has a word of the request, or of the one before
-// it, that is no word of asking.
-func speaksOf(v *view, records ...string) bool {
-	words := nounsAsked(v.request)
-	if v.last != nil {
-		words = append(words, nounsAsked(v.last)...)
-	}
-	for _, record := range records {
-		fold := foldText(record)
-		if !slices.ContainsFunc(words, func(w string) bool { return strings.Contains(fold, w) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// minNoun is how many letters a noun has, and minShared how many of a longer one count.
-const (
-	minNoun   = 4
-	minShared = 6
-)
-
-// nounsAsked are the words of a text that say what is meant, cut to where endings begin. Of
-// scripts that put no blanks between words they are pairs of letters.
-func nounsAsked(t *text) []string {
-	var out []string
-	for w := range t.raw {
-		if hasUnspaced(w) {
-			out = append(out, pairsOf(w)...)
-			continue
-		}
-		n := utf8.RuneCountInString(w)
-		st := stemWord(w)
-		if n < minNoun && !hasDigit(w) || len(w) < 2 || !t.people[w] || functionWords[w] || everydayWords[w] || smallWords[w] || pointing[w] ||
-			dayWords[w] || saying[st] != 0 || languagesOf[w].function != 0 {
-			continue
-		}
-		if n > minShared {
-			w = string([]rune(w)[:max(minShared, n-3)])
-		} else if n > minNoun {
-			w = strings.TrimSuffix(w, "s")
-		}
-		out = append(out, w)
-	}
-	return out
-}
-
-func pairsOf(w string) []string {
-	var out []string
-	letters := []rune(w)
-	plain := func(r rune) bool { return unicode.IsLetter(r) && unspacedFunction[string(r)] == 0 }
-	for i := 1; i < len(letters); i++ {
-		if plain(letters[i-1]) && plain(letters[i]) && unspacedAsks[string(letters[i-1:i+1])] == 0 {
-			out = append(out, string(letters[i-1:i+1]))
-		}
-	}
-	return out
 }

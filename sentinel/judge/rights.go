@@ -34,7 +34,7 @@ func findWiderRights(v *view) finding {
 	}
 	see := func(a skills.Arg, words []string) {
 		for _, r := range rights {
-			if isAny(words, r.values) && !v.own.mentionsAny(r.words, nil) && !isCustomary(v, words) {
+			if isAny(words, r.values) && !asksForAny(v, r.words) && !isCustomary(v, words) {
 				f.add(v.declaredName(a))
 			}
 		}

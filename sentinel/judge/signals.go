@@ -64,6 +64,15 @@ const (
 	SignalSensitiveFlow  = "sensitive_flow"
 	SignalPrivateOutward = "private_outward"
 	SignalTrustedStore   = "into_trusted_store"
+	// SignalAskedStore is the same where the request speaks of the call. It is in doubt.
+	SignalAskedStore = "asked_into_trusted_store"
+)
+
+// The signals of what this turn has done before: the same call, or payments that come to more
+// than the request states as the most. They are in doubt.
+const (
+	SignalRepeated       = "repeated_call"
+	SignalSpentOverLimit = "spent_over_limit"
 )
 
 // SignalWordless is of a request in a known language that has no known word for what a grave
@@ -143,8 +152,11 @@ func viewSignals() []viewSignal {
 		{SignalSensitiveFlow, -20, findSensitiveFlow},
 		{SignalPrivateOutward, -31, findPrivateOutward},
 		{SignalTrustedStore, -31, findTrustedStore},
+		{SignalAskedStore, -31, findAskedStore},
 		{SignalUnasked, -15, findUnasked},
 		{SignalUnaskedRight, -31, findUnaskedRight},
 		{SignalOverLimit, -35, findOverLimit},
+		{SignalRepeated, -31, findRepeated},
+		{SignalSpentOverLimit, -31, findSpentOverLimit},
 	}
 }

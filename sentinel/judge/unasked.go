@@ -10,7 +10,7 @@ func findUnasked(v *view) finding {
 	final := false
 	f := findUnspoken(v, func(a skills.Arg) bool {
 		final = final || a.Value == true && isAny(v.splitArgName(a.Name), finalSwitches) && !spellsOut(v, v.splitArgName(a.Name))
-		return !a.Marks.Has(skills.Right)
+		return !a.Marks.Has(skills.Right) && !isForbidden(v, a)
 	})
 	if f.found && final && v.isFinal() {
 		f.extra = finalUnasked
@@ -25,12 +25,13 @@ const finalUnasked = -6
 // finalSwitches leave no way back.
 var finalSwitches = wordSet("permanent permanently purge hard shred")
 
-// findUnaskedRight looks for the same in arguments that the schema marks as rights.
+// findUnaskedRight looks for the same in arguments that the schema marks as rights, and in those
+// of which the request says that they shall not be.
 func findUnaskedRight(v *view) finding {
-	if !v.marks.Has(skills.Right) {
+	if v.request == nil || !v.marks.Has(skills.Right) && len(v.forbidden().raw) == 0 {
 		return finding{}
 	}
-	return findUnspoken(v, func(a skills.Arg) bool { return a.Marks.Has(skills.Right) })
+	return findUnspoken(v, func(a skills.Arg) bool { return a.Marks.Has(skills.Right) || isForbidden(v, a) })
 }
 
 func findUnspoken(v *view, fits func(skills.Arg) bool) finding {
@@ -61,14 +62,20 @@ func findUnspoken(v *view, fits func(skills.Arg) bool) finding {
 	return f
 }
 
-// spellsOut reports whether the request has one of the words, or another word for it.
+// spellsOut reports whether the request has one of the words, or another word for it. A word
+// under a negation asks for nothing, but for a switch that prevents something.
 func spellsOut(v *view, words []string) bool {
+	forbidden := v.forbidden()
+	if isAny(words, preventing) {
+		forbidden = forbiddenWords{}
+	}
 	for _, w := range words {
-		if !helpers[w] && (v.own.words[stemWord(w)] || v.own.raw[w]) {
+		stem := stemWord(w)
+		if !helpers[w] && (v.own.words[stem] && !forbidden.stems[stem] || v.own.raw[w] && !forbidden.raw[w]) {
 			return true
 		}
 		for _, group := range rightWords {
-			if group.values[w] && v.own.mentionsAny(group.words, nil) {
+			if group.values[w] && mentionsBut(v.own, group.words, forbidden.raw) {
 				return true
 			}
 		}
@@ -117,7 +124,7 @@ var (
 // findMoreThanLook looks for a right to change or to pass on where the request says that
 // somebody may look.
 func findMoreThanLook(v *view, f *finding) {
-	if v.p.needs&letsIn == 0 || !v.request.mentionsAny(lookWords, lookPhrases) || v.own.mentionsAny(editWords, nil) {
+	if v.p.needs&letsIn == 0 || !v.request.mentionsAny(lookWords, lookPhrases) || asksForAny(v, editWords) {
 		return
 	}
 	v.s.Walk(v.c.Parsed(), func(a skills.Arg) {

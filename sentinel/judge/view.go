@@ -45,7 +45,8 @@ type view struct {
 	contents   []value
 	// lastName is the argument's name that was read last. The signals ask for one name many times.
 	lastName argName
-	climbs   *finding // see climbingArgs
+	climbs   *finding        // see climbingArgs
+	negated  *forbiddenWords // see forbidden
 	// Most calls have so few of these that they need no memory of their own.
 	firstValue, firstContent [1]value
 	firstSaid                [1]*text

@@ -15,9 +15,11 @@ func TestWeights(t *testing.T) {
 		"other_topic": doubtful, "other_action": doubtful, "amount_unknown": doubtful, "amount_nowhere": doubtful, "unasked": doubtful,
 		"unrelated": doubtfulUntainted, "unreadable_request": doubtfulUntainted,
 		"wordless_request": doubtful, "ref_listed": doubtful, "recipient_listed": doubtful, "recipient_visited": doubtful,
-		"rival_fits_better": doubtful,
-		"look_only":         doubtfulDelegated,
-		"intent_mention":    offsetting, "habit": offsetting,
+		"recipient_earlier": doubtful, "ref_earlier": doubtful, "target_earlier": doubtful, "amount_earlier": doubtful,
+		"recipient_author": doubtful, "ref_folder": doubtful, "asked_into_trusted_store": doubtful,
+		"rival_fits_better": doubtful, "repeated_call": doubtful, "spent_over_limit": doubtful,
+		"look_only":      doubtfulDelegated,
+		"intent_mention": offsetting, "habit": offsetting,
 	}, weights)
 }
 

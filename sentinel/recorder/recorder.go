@@ -135,7 +135,7 @@ func (r *Recorder) putRows(tx *store.Tx, rec sentinel.Record) error {
 		items = append(items, journal.Item{Call: m.Ref, Kind: kindMark, Data: m.Data, Expires: r.o.Now().AddDate(keepMarks, 0, 0)})
 	}
 	for _, h := range rec.Habits {
-		items = append(items, journal.Item{Call: h.Ref, Kind: kindHabit, Data: h.Data, Expires: h.Expires})
+		items = append(items, journal.Item{Call: h.Ref, Kind: habit.RowKind, Data: h.Data, Expires: h.Expires})
 	}
 	for _, item := range items {
 		item.User = rec.User
@@ -150,7 +150,6 @@ func (r *Recorder) putRows(tx *store.Tx, rec sentinel.Record) error {
 // of its user ends it.
 const (
 	kindMark  = "store.mark"
-	kindHabit = "habit"
 	keepMarks = 100
 )
 
@@ -162,7 +161,7 @@ func (r *Recorder) NewHabits(key [32]byte, log *slog.Logger) *habit.Habits {
 
 // Approvals implements habit.Store.
 func (r *Recorder) Approvals(ctx context.Context, user, ref string, limit int) ([][]byte, error) {
-	values, err := r.o.Journal.Find(ctx, journal.Query{Call: ref, User: user, Kind: kindHabit, Newest: true, Limit: limit})
+	values, err := r.o.Journal.Find(ctx, journal.Query{Call: ref, User: user, Kind: habit.RowKind, Newest: true, Limit: limit})
 	if err != nil || user == "" {
 		return nil, err
 	}

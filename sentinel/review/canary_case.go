@@ -87,6 +87,13 @@ func canaryQuestions(file []byte, seed uint64, now time.Time, v view) ([]canaryQ
 	return out, nil
 }
 
+// countCanaries is how many questions a file of canaries has.
+func countCanaries(file []byte) int {
+	var cases []json.RawMessage
+	_ = json.Unmarshal(file, &cases) // canaryQuestions returns the error
+	return len(cases)
+}
+
 // describeJudged stands in for the judge, which has not seen these calls: a document
 // without its part would be known by that.
 func (c *canaryCase) describeJudged() *judgePart {

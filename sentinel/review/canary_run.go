@@ -16,8 +16,9 @@ import (
 const (
 	// canaryAgain is how soon a model is asked again that has not passed.
 	canaryAgain = 10 * time.Minute
-	// canaryRound bounds all models of one round.
-	canaryRound = 10 * time.Minute
+	// canarySpare is the time that a model's round has beside its questions: for its lane, for
+	// repairs and for budgets of its server.
+	canarySpare = 10 * time.Minute
 	// doubtsAgain is how long a model that has passed its canaries for doubts isn't asked
 	// them again: they are many.
 	doubtsAgain = 24 * time.Hour
@@ -25,8 +26,9 @@ const (
 
 // RunCanaries asks every model its canaries at once and then every so often, give or take a
 // tenth. One that has not passed is asked again after ten minutes, or sooner where every is
-// less. RunCanaries returns nil once ctx has ended, and asks no model if every is zero or
-// less. A round has ten minutes.
+// less. Each model has a schedule of its own, so a slow one delays no other. RunCanaries
+// returns nil once ctx has ended, and asks no model if every is zero or less. A round of a
+// model may take Options.Timeout for each question, and ten minutes more.
 //
 // Meanwhile RunCanaries examines models that calls got no answer from, twice in a
 // breaker's window at most. A model that doesn't answer a canary in time hangs on
@@ -38,29 +40,52 @@ func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {
 		<-ctx.Done()
 		return nil
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	var looking sync.WaitGroup
 	defer looking.Wait()
-	defer cancel()
+	defer cancel(nil)
 	g.watching.Add(1)
 	defer g.watching.Add(-1)
 	looking.Go(func() {
 		defer func() { g.logPanic(ctx, recover()) }()
 		g.probeSuspects(ctx)
 	})
-	var pending []string // nil: all
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(g.Models()))) {
+		looking.Go(func() {
+			defer func() {
+				if panicked := recover(); panicked != nil {
+					g.logPanic(ctx, panicked)
+					cancel(errCanaryPanic)
+				}
+			}()
+			if err := g.repeatCanaries(ctx, name, every); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	<-ctx.Done()
+	if err := context.Cause(ctx); !errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return nil
+}
+
+// errCanaryPanic ends RunCanaries, whose owner starts it again.
+var errCanaryPanic = errors.New("asking a canary panicked")
+
+// repeatCanaries asks one model its canaries until ctx ends.
+func (g *Gate) repeatCanaries(ctx context.Context, name string, every time.Duration) error {
 	full := time.Now()
 	for {
 		if !time.Now().Before(full) {
-			pending, full = nil, time.Now().Add(spreadInterval(every))
+			full = time.Now().Add(spreadInterval(every))
 		}
-		next, err := g.canaryRound(ctx, pending)
-		if err != nil && ctx.Err() == nil {
+		isPending, err := g.canaryRound(ctx, name)
+		if err != nil && callerGaveUp(ctx) == nil {
 			return err
 		}
-		pending = next
 		wait := time.Until(full)
-		if len(pending) > 0 {
+		if isPending {
 			wait = min(wait, spreadInterval(canaryAgain))
 		}
 		if !backoff.Wait(ctx, wait) {
@@ -69,61 +94,51 @@ func (g *Gate) RunCanaries(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// canaryRound asks the models and returns those that have not passed. A round
-// that has no time left is no error: it has said what it knows.
-func (g *Gate) canaryRound(ctx context.Context, names []string) (pending []string, err error) {
-	bound, cancel := context.WithTimeout(ctx, canaryRound)
+// canaryRound asks one model and reports whether it has not passed. A round that has no time
+// left is no error: the log says so, and the model is asked again soon.
+func (g *Gate) canaryRound(ctx context.Context, name string) (isPending bool, err error) {
+	bound, cancel := context.WithTimeout(ctx, g.limitRound())
 	defer cancel()
-	list, err := g.AskCanaries(bound, CanaryOptions{Models: names})
-	passed, sound := map[string]bool{}, []string{}
-	for _, r := range list {
-		if passed[r.Model] = r.Result == CanaryPassed; passed[r.Model] {
-			sound = append(sound, r.Model)
-		}
+	list, err := g.AskCanaries(bound, CanaryOptions{Models: []string{name}})
+	hasPassed := err == nil && len(list) > 0 &&
+		!slices.ContainsFunc(list, func(r CanaryReport) bool { return r.Result != CanaryPassed })
+	if hasPassed && g.isDueForDoubts(name) {
+		_, err = g.AskCanaries(bound, CanaryOptions{Models: []string{name}, Doubts: true})
 	}
-	if names == nil {
-		names = g.Models()
-	}
-	if due := g.listDueForDoubts(sound); err == nil && len(due) > 0 {
-		_, err = g.AskCanaries(bound, CanaryOptions{Models: due, Doubts: true})
-	}
-	pending = []string{}
-	for _, n := range names {
-		if !passed[n] || g.leftDoubtsUnanswered(n) {
-			pending = append(pending, n)
-		}
-	}
-	if bound.Err() != nil {
+	if err != nil && callerGaveUp(bound) != nil && callerGaveUp(ctx) == nil {
+		g.o.Log.LogAttrs(ctx, slog.LevelWarn, "a round of canaries took too long and was cut short; its model is asked again soon",
+			slog.String("model", name), slog.Duration("limit", g.limitRound()))
 		err = nil
 	}
-	return pending, err
+	return !hasPassed || g.isUnprovedForDoubts(name), err
 }
 
-// leftDoubtsUnanswered reports whether the named model is to be asked its canaries for doubts
-// soon: it judged too few of them to tell.
-func (g *Gate) leftDoubtsUnanswered(name string) bool {
-	return slices.ContainsFunc(g.modelsOfBothChains(), func(m *model) bool {
+// limitRound bounds the time of one model's round: as long as its questions may take.
+func (g *Gate) limitRound() time.Duration {
+	questions := countCanaries(plainCanaries)
+	if g.o.Doubts != DoubtsCount {
+		questions += countCanaries(doubtCanaries)
+	}
+	return canarySpare + time.Duration(questions)*g.o.Timeout
+}
+
+// isUnprovedForDoubts reports whether the named model is to be asked its canaries for doubts
+// soon: it judged too few of them to tell, or has judged none.
+func (g *Gate) isUnprovedForDoubts(name string) bool {
+	return g.o.Doubts != DoubtsCount && slices.ContainsFunc(g.modelsOfBothChains(), func(m *model) bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		return m.name == name && m.doubtCanary == CanaryUnanswered
+		return m.name == name && (m.doubtCanary == CanaryUnanswered || m.doubtCanary == "")
 	})
 }
 
-// listDueForDoubts returns those of the named models that are to be asked the canaries for
-// doubts.
-func (g *Gate) listDueForDoubts(names []string) []string {
-	var due []string
-	for _, m := range g.modelsOfBothChains() {
-		if g.o.Doubts == DoubtsCount || !slices.Contains(names, m.name) {
-			continue
-		}
+// isDueForDoubts reports whether the named model is to be asked the canaries for doubts now.
+func (g *Gate) isDueForDoubts(name string) bool {
+	return g.o.Doubts != DoubtsCount && slices.ContainsFunc(g.modelsOfBothChains(), func(m *model) bool {
 		m.mu.Lock()
-		if m.doubtCanary != CanaryPassed || g.o.Now().Sub(m.doubtAt) >= doubtsAgain {
-			due = append(due, m.name)
-		}
-		m.mu.Unlock()
-	}
-	return due
+		defer m.mu.Unlock()
+		return m.name == name && (m.doubtCanary != CanaryPassed || g.o.Now().Sub(m.doubtAt) >= doubtsAgain)
+	})
 }
 
 // spreadInterval keeps processes that were started together from asking together.

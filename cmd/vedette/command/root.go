@@ -14,7 +14,7 @@ import (
 func newCommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newDemoCommand, newCheckCommand, newEvalCommand, newExplainCommand, newTestCommand, newLintCommand, newValidateCommand, newDoctorCommand,
-		newLedgerCommand, newJournalCommand, newTopCommand, newPauseCommand, newVersionCommand, newExitCodesCommand,
+		newLedgerCommand, newJournalCommand, newHabitsCommand, newTopCommand, newPauseCommand, newVersionCommand, newExitCodesCommand,
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/skills"
@@ -61,7 +62,7 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": status, "golden": golden, "digests": digests, "mode": mode, "record": record, "tamper": tamper,
+			"status": status, "golden": golden, "digests": digests, "mode": mode, "record": record, "tamper": tamper, "approvals": keepApprovals,
 			"listening": listening, "locked": locked,
 			"scripted": serveScript, "fault": fault, "asked": asked, "ask": ask, "rows": hasRows, "tear": tear, "wire": wire, "alike": sameReport,
 		},
@@ -241,6 +242,31 @@ func record(ts *testscript.TestScript, neg bool, args []string) {
 	turn := history.Turn{Conversation: "c1", User: "ann", Turn: "t1"}
 	ts.Check(h.Begin(ctx, turn, history.Item{Kind: "request", Data: []byte("CANARY")}))
 	ts.Check(h.End(ctx, turn))
+	ts.Check(parts.Close())
+}
+
+// keepApprovals keeps three approvals of ann's and one of bob's, as judge.habits does.
+func keepApprovals(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: approvals")
+	}
+	ctx := context.Background()
+	cfg, err := config.Load(ts.MkAbs("vedette.yaml"), config.Options{})
+	ts.Check(err)
+	parts, err := assembly.Build(ctx, cfg, assembly.Options{})
+	ts.Check(err)
+	ts.Check(parts.Store.Submit(ctx, func(tx *store.Tx) error {
+		for i, user := range []string{"ann", "ann", "ann", "bob"} {
+			at := time.Now().AddDate(0, 0, -i-1)
+			_, err := parts.Journal.PutTx(tx, journal.Item{Call: "habit/hmac:" + strings.Repeat(user[:1]+"0", 16), User: user, Kind: "habit",
+				Data: fmt.Appendf(nil, `{"at":%q,"skill":"email.send","to":["CANARY@b.test"]}`,
+					at.Format(time.RFC3339)), Expires: time.Now().AddDate(0, 0, 90)})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 	ts.Check(parts.Close())
 }
 

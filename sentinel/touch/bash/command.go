@@ -322,7 +322,7 @@ func isOperatorWord(command field, rest []field) bool {
 		return true
 	}
 	switch command.text {
-	case "pause", "journal":
+	case "pause", "journal", "habits":
 		return !asksHelp(rest)
 	case "ledger": // its records are no secret, what the journal holds of them is
 		return slices.ContainsFunc(rest, func(f field) bool { return f.unknown || strings.HasPrefix(f.text, "--values") })
@@ -345,7 +345,8 @@ func (s *shell) guessOperator(f field, args []field) {
 	if len(args) > 1 && (args[0].text == "pause" && slices.ContainsFunc(args[1:], func(a field) bool {
 		opt, _, _ := strings.Cut(a.text, "=")
 		return slices.Contains([]string{"--lift", "--all", "--user", "--skill"}, opt)
-	}) || args[0].text == "journal" && args[1].text == "purge") {
+	}) || args[0].text == "journal" && args[1].text == "purge" ||
+		args[0].text == "habits" && args[1].text == "revoke") {
 		s.addDanger(Operator)
 	}
 }
