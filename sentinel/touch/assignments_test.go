@@ -27,6 +27,7 @@ func TestAssignmentsBeforeCommands(t *testing.T) {
 		`t=/home; t=/tmp/x :; rm -rf $t`, `t=/tmp/x; t=/home :; rm -rf $t`, `t=/home; t+=x rm -rf $t`, `t=/home; t=/tmp/x $Q; rm -rf $t`,
 		`t=/tmp/x; t=/home sh -c 'rm -rf $t'`, `t=/tmp/x; t=/home eval 'rm -rf $t'`, `f() { rm -rf $t; }; t=/tmp/x; t=/home f`,
 		`t=/home; for i in 1; do t=/tmp/x rm -rf $t; done`, `t=/home; if t=/tmp/x a; then rm -rf $t; fi`, `t=/home; t=/tmp/x a & rm -rf $t`,
+		`t=${t:=/home} true; rm -rf $t`, `p && t=/tmp/x; t=/tmp/y true; rm -rf ${t:-/home}`,
 		`t=/home; t=/tmp/x & rm -rf $t`, `t=/home; { t=/tmp/x; } & rm -rf $t`, `t=/home; t=/tmp/x read u; rm -rf $t`,
 		`t=/tmp/x; t=/tmp/y read t <<< /home; rm -rf $t`, `t=/home; export t=/tmp/x u=$t; rm -rf $u`, `t=/home; declare t=/tmp/x u=$t; rm -rf $u`,
 	} {
@@ -50,6 +51,7 @@ func TestArrayElements(t *testing.T) {
 		`t=(a /home); read t <<< b; rm -rf "${t[@]}"`, `X=(a b); X=-c; bash $X "rm -rf /home"`, `X=(-c b); bash $X "rm -rf /home"`,
 		`X=(a b); if test -d .; then X=-c; fi; bash $X "rm -rf /home"`, `t=/tmp/x; printf -v 't[0]' /home; rm -rf $t`,
 		`t=/tmp/x; read 't[0]' <<< /home; rm -rf $t`, `t=/tmp/x; declare 't[0]=/home'; rm -rf $t`, `declare -a t; t[2]=tmp/x; rm -rf /$t`,
+		`t=([1]=/tmp/x); t[2]+=/home; rm -rf "${t[@]}"`, `x=/tmp/x; x=${x[1]}; rm -rf ${x:-/home}`, `p && t=/tmp/x; t+=/home; rm -rf $t`,
 		`t=(/tmp/x); t[1]=/home; rm -rf "${t[@]}"`, `t=/ho; t+=me; rm -rf $t`, `t=/ho; t[0]+=me; rm -rf $t`,
 	} {
 		require.True(t, stops(shell(t, line)), line)
@@ -114,11 +116,15 @@ func TestWordsAreReadInTheirPlaces(t *testing.T) {
 	for _, line := range []string{
 		`x=rm; [ -e q ] && x=ls; $x -rf /home`, `x=a; if p; then x=/home; fi; rm -rf "$(echo $x)"`, `x=/; if p; then x=/tmp/a; fi; cd $x; rm -rf *`,
 		`x=a; if p; then x="rm -rf /home"; fi; echo "$x" | sh`, `x=a; p && x="rm -rf /home"; echo "$x" | sh`,
+		`for d in a /home; do n=$(true; echo "$d"); rm -rf "$n"; done`, `for d in a /home; do n=$(true && echo "$d"); rm -rf "$n"; done`,
 		`for X in a -c; do bash $X "rm -rf /home"; done`, `x="rm -rf /home"; p && x=ls; bash -c "$x"`, `x=/; p && x=/tmp/b; cd $x; rm -rf *`,
 	} {
 		require.True(t, stops(shell(t, line)), line)
 	}
-	for _, line := range []string{`x=/etc/shadow; [ -e q ] && x=/tmp/a; cat $x`, `for X in a /etc/shadow; do cat "$(echo $X)"; done`} {
+	for _, line := range []string{
+		`x=/etc/shadow; [ -e q ] && x=/tmp/a; cat $x`, `for X in a /etc/shadow; do cat "$(echo $X)"; done`,
+		`for f in shadow motd; do cp /tmp/x /etc/$f; done`,
+	} {
 		require.NotZero(t, accessTo(shell(t, line), "/etc/shadow"), line)
 	}
 	for _, line := range []string{
