@@ -58,7 +58,8 @@ func TestArrayElements(t *testing.T) {
 	}
 	for _, line := range []string{
 		`t=(a b); rm -rf "${t[@]}"`, `t=(); t+=(-x); t+=(y); tool "${t[@]}"`, `declare -A m=([k]=build); rm -rf "${m[k]}"`,
-		`declare -A m; m[k]=build; rm -rf "${m[k]}"`, `t[0]=build; t[1]=out; rm -rf $t`, `args=(-v); if a; then args+=(-x); fi; tool "${args[@]}"`,
+		`declare -A m; m[k]=build; rm -rf "${m[k]}"`, `t[0]=build; t[1]=out; rm -rf $t`,
+		`args=(-v); if a; then args+=(-x); fi; tool "${args[@]}"`,
 		`FLAGS="-O2"; FLAGS+=" -g"; gcc $FLAGS a.c`, `dirs=(build dist); for d in "${dirs[@]}"; do rm -rf "$d"; done`,
 	} {
 		require.False(t, stops(shell(t, line)), line)
@@ -114,7 +115,8 @@ func TestDefaultsOfChangedVariables(t *testing.T) {
 // A word that may be another is read in its own place, as a command's name and behind it.
 func TestWordsAreReadInTheirPlaces(t *testing.T) {
 	for _, line := range []string{
-		`x=rm; [ -e q ] && x=ls; $x -rf /home`, `x=a; if p; then x=/home; fi; rm -rf "$(echo $x)"`, `x=/; if p; then x=/tmp/a; fi; cd $x; rm -rf *`,
+		`x=rm; [ -e q ] && x=ls; $x -rf /home`, `x=a; if p; then x=/home; fi; rm -rf "$(echo $x)"`,
+		`x=/; if p; then x=/tmp/a; fi; cd $x; rm -rf *`,
 		`x=a; if p; then x="rm -rf /home"; fi; echo "$x" | sh`, `x=a; p && x="rm -rf /home"; echo "$x" | sh`,
 		`for d in a /home; do n=$(true; echo "$d"); rm -rf "$n"; done`, `for d in a /home; do n=$(true && echo "$d"); rm -rf "$n"; done`,
 		`for X in a -c; do bash $X "rm -rf /home"; done`, `x="rm -rf /home"; p && x=ls; bash -c "$x"`, `x=/; p && x=/tmp/b; cd $x; rm -rf *`,
@@ -138,7 +140,8 @@ func TestWordsAreReadInTheirPlaces(t *testing.T) {
 // The working folder is no variable: $PWD may hold anything, and "~" follows $HOME.
 func TestFoldersAndTheirVariables(t *testing.T) {
 	for _, line := range []string{
-		`cd /; PWD=/tmp/x; rm -rf home`, `cd /; PWD=/tmp/x true; rm -rf home`, `PWD=/tmp; rm -rf $PWD/../home`, `cd /; p && PWD=/tmp/x; rm -rf home`,
+		`cd /; PWD=/tmp/x; rm -rf home`, `cd /; PWD=/tmp/x true; rm -rf home`, `PWD=/tmp; rm -rf $PWD/../home`,
+		`cd /; p && PWD=/tmp/x; rm -rf home`,
 		`cd /; cd /tmp/x; rm -rf $OLDPWD/home`, `HOME=/; rm -rf ~/etc`, `cd /tmp/x; PWD=/; rm -rf $PWD`, `HOME=/; cd; rm -rf etc`,
 		`cd /; cd /tmp/x; rm -rf ~-/home`, `cd /; rm -rf ~+/home`, `cd /; cd /tmp/x; cd -; rm -rf home`,
 	} {

@@ -396,7 +396,8 @@ func (s *shell) runBuiltin(first field, name string, args []field, in stream) (s
 }
 
 // changesShell are the builtins that change the shell they run in.
-var changesShell = toSet("declare typeset local export readonly cd pushd chdir eval source . read mapfile readarray printf shift set alias unset")
+var changesShell = toSet("declare typeset local export readonly " +
+	"cd pushd chdir eval source . read mapfile readarray printf shift set alias unset")
 
 // runKeepingBuiltin runs the builtins that keep words for later; it reports whether
 // there is no more to be said of them.

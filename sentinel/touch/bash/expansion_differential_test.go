@@ -97,8 +97,8 @@ func (w *programWriter) statement() string {
 	case 5:
 		return w.pick("true", "false", w.statement()) + " || " + w.statement()
 	case 6:
-		return "if " + w.pick("true", "false", w.statement()) + "; then " + w.statement() + "; elif " + w.statement() + "; then " + w.statement() +
-			"; else " + w.statement() + "; fi"
+		return "if " + w.pick("true", "false", w.statement()) + "; then " + w.statement() + "; elif " + w.statement() +
+			"; then " + w.statement() + "; else " + w.statement() + "; fi"
 	case 7:
 		return "{ " + w.statement() + "; " + w.statement() + "; }"
 	case 8:

@@ -16,7 +16,10 @@ const maxReadings = 16
 // runReadings runs a command. All values of a word stand side by side in it, which moves
 // the words behind them: so each is read aside in its own place as well.
 func (s *shell) runReadings(head, rest []field, choices []choice, in stream) stream {
-	argv := slices.Concat(head, rest)
+	argv := slices.Clip(rest) // nothing is added behind them
+	if len(head) > 0 {
+		argv = slices.Concat(head, rest)
+	}
 	if len(argv) == 0 {
 		return stream{open: true}
 	}
