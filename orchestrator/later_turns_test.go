@@ -3,8 +3,10 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -226,6 +228,51 @@ func TestWhatAnEarlierTurnReadGoesNowhere(t *testing.T) {
 	require.NoError(t, err)
 	_, done := f.wasAsked()
 	require.Equal(t, []string{"sent to kim@corp.test"}, done, "a conversation that never read it")
+}
+
+// The record of a turn's end says which calls failed and which fields strangers write. So after a
+// restart neither lists a value as a record does.
+func TestEarlierResultsOverARestart(t *testing.T) {
+	_, o := newWorkplace(t)
+	type query struct{ Name string }
+	o.Skills = append(o.Skills, goSkill(t, skills.Spec{Name: "people.lookup", Description: "Look somebody up in the directory.",
+		Effect: skills.Read, Reaches: skills.Self, Output: skills.Trusted, StrangerFields: []string{"status"}},
+		func(in query) (string, error) {
+			if in.Name == "lee" {
+				return "", errors.New("the directory is down")
+			}
+			return `{"people":[{"name":"Kim","email":"kim@corp.test","status":"eve@evil.test"}]}`, nil
+		}))
+	look := func(name string) call { return useWith("people.lookup", query{name}) }
+	r := start(t, o, orch("look up kim", dispatch("a", "do-look", "people.lookup"), results("wait_all"), "found"),
+		agent("do-look", look("lee"), look("kim"), "found"))
+	r.send("Please look up kim in the directory of people")
+	r.restart(o)
+	row, _, err := r.journal.Get(t.Context(), "c1")
+	require.NoError(t, err)
+	kept, err := r.restorer.readEarlierTurns(t.Context(), row)
+	require.NoError(t, err)
+	isListed := func(value string, past ...sentinel.PastResult) bool {
+		return sentinel.NewTrace().WithPastResults(past...).ListedEarlier(value,
+			func(s *sentinel.Said) bool { return strings.Contains(s.Fold(), value) },
+			func(result string) bool { return strings.Contains(result, value) })
+	}
+	of := func(failed bool) sentinel.PastResult {
+		i := slices.IndexFunc(kept.results, func(p sentinel.PastResult) bool { return p.Skill == "people.lookup" && p.Failed == failed })
+		require.GreaterOrEqual(t, i, 0, "%+v", kept.results)
+		return kept.results[i]
+	}
+	found := of(false)
+	require.True(t, isListed("kim@corp.test", found))
+	require.False(t, isListed("eve@evil.test", found), "its subject wrote it")
+	found.StrangerFields = nil
+	require.True(t, isListed("eve@evil.test", found), "nothing else tells them apart")
+
+	failed := of(true)
+	failed.Result = found.Result
+	require.False(t, isListed("kim@corp.test", failed))
+	failed.Failed = false
+	require.True(t, isListed("kim@corp.test", failed))
 }
 
 // The record of an earlier program's turn doesn't say when its conversation was tainted, so

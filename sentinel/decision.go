@@ -54,7 +54,8 @@ func (d *Decision) settle() {
 	d.countDoubts()
 	d.Outcome, d.BlockedBy, d.Code, d.Reason, d.Degraded = Deny, "", "", "", false
 	seen := false
-	for _, v := range d.Verdicts {
+	for i := range d.Verdicts { // a verdict is too large to be copied for a look at it
+		v := &d.Verdicts[i]
 		if !v.Counts() {
 			continue
 		}
@@ -67,8 +68,8 @@ func (d *Decision) settle() {
 	if d.Outcome == Allow && seen {
 		return
 	}
-	for _, v := range d.Verdicts {
-		if v.Counts() && v.weight() == d.Outcome {
+	for i := range d.Verdicts {
+		if v := &d.Verdicts[i]; v.Counts() && v.weight() == d.Outcome {
 			d.BlockedBy, d.Code, d.Reason = v.Gate, v.Code, v.Reason
 			return
 		}
@@ -131,9 +132,9 @@ func (d *Decision) denyBy(gate, code, reason string) {
 
 // Verdict returns the verdict of the gate of that name.
 func (d Decision) Verdict(gate string) (Verdict, bool) {
-	for _, v := range d.Verdicts {
-		if v.Gate == gate {
-			return v, true
+	for i := range d.Verdicts {
+		if d.Verdicts[i].Gate == gate {
+			return d.Verdicts[i], true
 		}
 	}
 	return Verdict{}, false

@@ -91,9 +91,10 @@ func (d *Decision) countDoubts() {
 		}
 	}
 	spent := review.State == Judged && review.SpentDoubts != "" && review.SpentDoubts == DoubtsKey(all)
-	for i, v := range d.Verdicts {
+	for i := range d.Verdicts {
+		v := &d.Verdicts[i]
 		if v.Doubt != nil && v.Doubt.State == DoubtOpen {
-			d.Verdicts[i] = v.closeDoubt(spent)
+			*v = v.closeDoubt(spent)
 		}
 	}
 }

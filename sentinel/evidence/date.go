@@ -73,6 +73,9 @@ func readDay(s string) (day, bool) {
 }
 
 func isDay(s string) bool {
+	if s = strings.TrimSpace(s); s == "" || s[0] != '+' && (s[0] < '0' || s[0] > '9') { // most texts begin with a letter
+		return false
+	}
 	_, ok := readDay(s)
 	return ok
 }

@@ -117,7 +117,9 @@ func (p *nodeReader) readMembers(at *node, deep int) bool {
 func (w *lineWriter) writeNode(n *node, strange bool) {
 	own, others := &strings.Builder{}, &strings.Builder{}
 	var long []cell
+	guest := false
 	for _, c := range n.cellsOfLine() {
+		guest = guest || n.object && (c.marksOutsider() || c.isGuest())
 		if c.kind == '"' && (len(c.text) > maxLong || strings.Contains(c.text, "\n")) {
 			long = append(long, c)
 			continue
@@ -132,7 +134,7 @@ func (w *lineWriter) writeNode(n *node, strange bool) {
 			into.Reset()
 		}
 	}
-	w.writeWhole(own.String(), line{field: n.field, whole: true})
+	w.writeWhole(own.String(), line{field: n.field, whole: true, guest: guest})
 	w.writeWhole(others.String(), line{field: n.field, whole: true, strange: true})
 	for _, c := range long {
 		w.addText(c.text, strings.TrimSuffix(n.field+"/"+c.name, "/"), strange || w.isStrange(c.name))

@@ -41,6 +41,8 @@ type line struct {
 	whole bool
 	// strange: its subject writes it, whatever the trust of the result.
 	strange bool
+	// guest: it is of somebody from outside.
+	guest bool
 }
 
 // ReadResult reads a result: JSON, or text. strangers are the names of fields that their subject
@@ -150,6 +152,7 @@ type record struct {
 	text, fold string
 	field      string
 	strange    bool
+	guest      bool
 }
 
 // recordAt returns the record around a value that is found at an offset of the folded text. A
@@ -160,14 +163,14 @@ func (r *Reading) recordAt(fold int, value string) (record, bool) {
 		return record{}, false
 	}
 	l := r.lines[i]
-	whole := record{r.textOf(i), r.foldOf(i), l.field, l.strange}
+	whole := record{r.textOf(i), r.foldOf(i), l.field, l.strange, l.guest}
 	if l.whole {
 		return whole, true
 	}
 	if part, ok := partAt(whole.text, fold-int(l.fold)); ok {
 		f := host.UnicodeHost(foldText(part))
 		if strings.Contains(f, value) && len(wordsOf(f)) > len(wordsOf(value)) {
-			return record{part, f, l.field, l.strange}, true
+			return record{part, f, l.field, l.strange, l.guest}, true
 		}
 	}
 	return whole, true

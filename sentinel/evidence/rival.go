@@ -126,7 +126,7 @@ func (b *builder) addRivals(n *Named, v *value, hits []hit) {
 	if trust == User || !v.hasRivals(seen) {
 		return
 	}
-	own := b.ownWords(hits)
+	own, guest := b.ownWords(hits)
 	if v.kind == Reference || v.kind == Path {
 		for _, w := range own[:min(len(own), maxBeside)] {
 			n.Beside = append(n.Beside, hideText(w))
@@ -135,7 +135,7 @@ func (b *builder) addRivals(n *Named, v *value, hits []hit) {
 	if b.in.Mode == Off {
 		return
 	}
-	n.Rivals = b.findRivals(n, v, own)
+	n.Rivals = b.findRivals(n, v, own, guest)
 	if n.Kind == Recipient && slices.ContainsFunc(n.Rivals, func(r Rival) bool { return r.Better }) {
 		b.report.doubts = append(b.report.doubts, Finding{Signal: SignalRival, Arg: n.Declared, Kind: n.Kind})
 	}
@@ -153,8 +153,9 @@ func (v *value) hasRivals(seen bool) bool {
 	return v.kind == Recipient || v.kind == Account
 }
 
-// findRivals returns the best rivals of a value. own are the words of the request in its own record.
-func (b *builder) findRivals(n *Named, v *value, own []string) (out []Rival) {
+// findRivals returns the best rivals of a value. own are the words of the request in its own record,
+// and guest says whose that is.
+func (b *builder) findRivals(n *Named, v *value, own []string, guest bool) (out []Rival) {
 	trust, seen := n.best()
 	list := slices.Clone(b.matchRecords())
 	slices.SortStableFunc(list, func(x, y match) int {
@@ -165,7 +166,8 @@ func (b *builder) findRivals(n *Named, v *value, own []string) (out []Rival) {
 		forms = append(forms, m.Value.plainText()) // it is shown already
 	}
 	// Where the value is a trusted record's that the words don't name, they name it by another way.
-	alike := trust < Trusted || len(own) > 0
+	// A guest is named by what he calls himself.
+	alike := trust < Trusted || len(own) > 0 || guest
 	for _, m := range list {
 		if len(out) == maxRivalsOf {
 			break
@@ -188,19 +190,20 @@ func (b *builder) findRivals(n *Named, v *value, own []string) (out []Rival) {
 
 // ownWords are the words of the request in the value's own trusted record. An echo is none: it
 // would make a rival fit no better.
-func (b *builder) ownWords(hits []hit) []string {
-	var out []string
+// guest says that a guest's record has the value.
+func (b *builder) ownWords(hits []hit) (out []string, guest bool) {
 	for _, h := range hits {
 		if h.at < 0 || h.source.place.Step == 0 || h.trust < Trusted {
 			continue
 		}
 		if rec, ok := h.source.reading.recordAt(h.at, h.want); ok && !rec.strange {
+			guest = guest || rec.guest
 			if w := sharedWords(b.words, rec.fold); len(w) > len(out) {
 				out = w
 			}
 		}
 	}
-	return out
+	return out, guest
 }
 
 // rivalIn returns a value of the same kind in a record that is none of the call's own, nor one of

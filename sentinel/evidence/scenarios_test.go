@@ -197,6 +197,14 @@ func TestAttackGuestRenamesHimself(t *testing.T) {
 	s, _ := show(t, in)
 	require.Equal(t, []place{{In: "directory.find#1", Field: "/0", Trust: "trusted", Text: "guest, eva@guest.example"}}, s.Named[0].Seen)
 	require.Equal(t, "eva.holm@kalmia.example", s.Named[0].Rivals[0].Value)
+
+	in.Arguments = twoEvas("kestrel77@guest.example").Arguments
+	in.History[0].Result = strings.Replace(in.History[0].Result, "eva@guest", "kestrel77@guest", 1)
+	_, r := show(t, in)
+	require.Equal(t, []evidence.Finding{{Signal: evidence.SignalRival, Arg: "to", Kind: evidence.Recipient}}, r.Doubts())
+	in.History[0].Result = strings.Replace(in.History[0].Result, `,"guest":true`, "", 1)
+	_, r = show(t, in)
+	require.Empty(t, r.Doubts(), "one of the house may be known by another name")
 }
 
 // A stranger's rival or neighbour never counts against a value that a trusted result has.

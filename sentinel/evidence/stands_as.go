@@ -189,7 +189,8 @@ const maxOtherLines = 2
 // ids apart.
 func leadingWord(line string) string {
 	line = strings.TrimLeft(line, "[(#-•* ")
-	if rest := strings.TrimLeft(line, "0123456789"); len(rest) < len(line) && (strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ")) {
+	rest := strings.TrimLeft(line, "0123456789")
+	if isNumbered := strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") "); isNumbered && len(rest) < len(line) {
 		line = strings.TrimLeft(rest[1:], "[(# ")
 	}
 	if i := strings.IndexAny(line, " \t|,;:])"); i > 0 {

@@ -218,7 +218,7 @@ func classifyText(a *Argument, s string, effect skills.Effect) Kind {
 		return Recipient
 	case isDay(s):
 		return Date
-	case isCountryAccount(dropGroups(s)), hasAny(words, accountNames) && hasDigit(s) && !prose:
+	case hasDigit(s) && (isCountryAccount(dropGroups(s)) || hasAny(words, accountNames) && !prose):
 		return Account
 	case isPhone(s), isHandle(s):
 		return Recipient

@@ -7,9 +7,14 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// readSaid adds the words of a user that ground to a list.
-func (g *Gate) readSaid(said []*text, grant sentinel.Grant) []*text {
-	said = append(said, g.readText(grant.OwnRequest()))
+// readSaid adds the words of a user that ground to a list. In most requests nothing is pasted, and
+// their own words are the request itself.
+func (g *Gate) readSaid(said []*text, grant sentinel.Grant, request *text) []*text {
+	own := request
+	if r, _ := grant.Request(); r != grant.OwnRequest() {
+		own = g.readText(grant.OwnRequest())
+	}
+	said = append(said, own)
 	for _, words := range grant.EarlierWords() {
 		said = append(said, g.readText(words))
 	}

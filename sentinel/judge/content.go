@@ -18,7 +18,7 @@ func findAddressInContent(v *view) finding {
 	}
 	seen := 0
 	return v.findInContents(func(val value) bool {
-		if v.isPattern(val) {
+		if isPattern(v, val) {
 			return false
 		}
 		return !eachAddress(val.fold, func(k kind, w string) bool {
@@ -30,7 +30,7 @@ func findAddressInContent(v *view) finding {
 
 // isPattern reports whether a value chooses by a pattern: "from:*@mill.example" under match. It
 // is no address, and goes out to no one.
-func (v *view) isPattern(val value) bool {
+func isPattern(v *view, val value) bool {
 	return strings.Contains(val.fold, "*") && !strings.Contains(val.fold, "://") && len(val.fold) <= maxTargetText &&
 		isAny(lastWord(v.splitArgName(val.arg)), queryNames)
 }

@@ -34,7 +34,8 @@ func explainScene(t *testing.T, s scene, before ...sentinel.Step) sentinel.Verdi
 		past = append(past, sentinel.PastResult{Step: label(st)})
 		tainted = tainted || label(st).HasStrangers()
 	}
-	g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Request: &s.request, Tainted: tainted})
+	g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Request: &s.request, Tainted: tainted,
+		TaintedBefore: tainted && s.later})
 	require.NoError(t, err)
 	c, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{Skill: s.skill, Args: []byte(s.args), Grant: g,
 		Trace: sentinel.NewTrace(steps...).WithEarlier(earlier...).WithPastResults(past...)})
@@ -203,6 +204,8 @@ func mailbox(t *testing.T) *skills.Registry {
 			"properties":{"product_id":{"type":"string"}}}`)},
 		"repo.merge": {Effect: skills.Modify, Reaches: skills.Others, Output: skills.Trusted, Parameters: []byte(`{"type":"object",
 			"properties":{"number":{"type":"integer"}}}`)},
+		"letters.send": {Effect: skills.Create, Reaches: skills.Others, Output: skills.Trusted, Parameters: []byte(`{"type":"object",
+			"properties":{"to":{"type":"string","x-target":true},"attachments":{"type":"array","items":{"type":"string"}}}}`)},
 		"chat.post": {Effect: skills.Create, Reaches: skills.Others, Output: skills.Trusted, Parameters: []byte(`{"type":"object",
 			"properties":{"thread_id":{"type":"string"},"text":{"type":"string","x-content":true}}}`)},
 	} {

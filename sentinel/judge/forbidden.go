@@ -21,13 +21,7 @@ var (
 )
 
 // forbidden returns the words that the user's own words negate.
-func (v *view) forbidden() forbiddenWords {
-	if v.negated == nil {
-		f := readForbidden(v.own.fold)
-		v.negated = &f
-	}
-	return *v.negated
-}
+func forbidden(v *view) forbiddenWords { return v.own.negated }
 
 // readForbidden reads the words of a folded text that it negates.
 func readForbidden(fold string) forbiddenWords {
@@ -89,7 +83,7 @@ func gatherForbidden(fields []string, under []bool) forbiddenWords {
 
 // asksForAny reports whether the user's own words have one of these, not under a negation.
 func asksForAny(v *view, words map[string]bool) bool {
-	return v.own.mentionsAny(words, nil) && mentionsBut(v.own, words, v.forbidden().raw)
+	return v.own.mentionsAny(words, nil) && mentionsBut(v.own, words, forbidden(v).raw)
 }
 
 // mentionsBut reports whether a text has one of the words that isn't among others.
@@ -117,7 +111,7 @@ func isForbidden(v *view, a skills.Arg) bool {
 	if isAny(words, preventing) {
 		return false
 	}
-	forbidden := v.forbidden()
+	forbidden := forbidden(v)
 	for _, w := range words {
 		if !helpers[w] && (forbidden.raw[w] || forbidden.stems[stemWord(w)]) {
 			return true

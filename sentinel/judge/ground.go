@@ -143,8 +143,9 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 		case o == listed:
 			rank = min(n, 1)
 		case n > 0 && i < maxValues:
-			if s := v.explainOrigin(val, o); s != "" {
-				f, signal = f+explained, s
+			if s := explainOrigin(v, val, o); s != "" {
+				f, signal, n = f+explained, s, costOfExplained(v, s, n)
+				rank = n
 			}
 		}
 		u.addValue(f, signal, val.arg, n, rank)
@@ -163,7 +164,7 @@ func (v *view) originOf(val value, tooMany bool) origin {
 			return r.origin()
 		}
 	}
-	out := tooMany || v.isStrange(val)
+	out := tooMany || v.isStrange(val) || isGuests(v, val)
 	history := len(v.trusted)+len(v.untrusted) > 0
 	name := 0
 	if !tooMany && (val.kind == recipient || val.kind == account) {
@@ -198,7 +199,7 @@ func (v *view) originOf(val value, tooMany bool) origin {
 
 // costOf is what the value's origin costs it in this call.
 func (v *view) costOf(val value, o origin) int {
-	if n := unvouchedCost[o]; n > 0 && val.kind == recipient && v.isOutgoing() && !v.isVouched(val) {
+	if n := unvouchedCost[o]; n > 0 && val.kind == recipient && v.isOutgoing() && (!v.isVouched(val) || isGuests(v, val)) {
 		if (o == named || o == halfNamed) && v.related {
 			return originCost[val.kind][o]
 		}
@@ -245,6 +246,9 @@ func (v *view) isPathOrID(val value) bool {
 // fileNames are the last words of arguments that hold files.
 var fileNames = wordSet("file files path paths document documents attachment attachments folder directory image images thread message")
 
+// enclosedNames are the last words of arguments that hold what goes out with a message.
+var enclosedNames = wordSet("attachment attachments file files enclosure enclosures")
+
 // isMemo reports whether a value is the text that a payment is marked with. Who is paid says
 // what it has to be, and it chooses nothing.
 func (v *view) isMemo(val value) bool {
@@ -265,8 +269,11 @@ func (v *view) isGrounded(val value) bool {
 	if val.exact != "" {
 		return v.isWrittenExactly(val.exact)
 	}
-	if v.anySaid(func(t *text) bool { return t.hasValue(val) }) || v.isAttested(val.fold, func(r string) bool { return holdsValue(r, val) }) {
+	if v.anySaid(func(t *text) bool { return t.hasValue(val) }) {
 		return true
+	}
+	if v.isAttested(val.fold, func(r string) bool { return holdsValue(r, val) }) {
+		return !isGuests(v, val)
 	}
 	return v.mission != nil && v.mission.hasValue(val) && (val.kind == reference || !v.isStrange(val) && !v.isPasted(val))
 }
@@ -319,7 +326,11 @@ func (t *text) namesFile(s string) bool {
 	if i := strings.LastIndexByte(s, '.'); i > 2 && len(s)-i <= 6 {
 		s = s[:i]
 	}
-	return len(s) >= 4 && (holdsWhole(t.fold, s) || holdsWhole(t.fold, fileSigns.Replace(s)))
+	if len(s) < 4 {
+		return false
+	}
+	plain := fileSigns.Replace(s)
+	return holdsWhole(t.fold, s) || plain != s && holdsWhole(t.fold, plain)
 }
 
 const minAccount = 8

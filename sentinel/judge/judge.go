@@ -340,7 +340,7 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 	grant := c.Grant()
 	if r, ok := grant.Request(); ok {
 		v.request = g.readText(r)
-		v.said = g.readSaid(v.said, grant)
+		v.said = g.readSaid(v.said, grant, v.request)
 		v.own = v.said[0]
 		g.goOn(v)
 	}

@@ -248,7 +248,8 @@ const maxOtherLines = 2
 // ids apart.
 func leadingID(line string) string {
 	line = strings.TrimLeft(line, "[(#-•* ")
-	if rest := strings.TrimLeft(line, "0123456789"); len(rest) < len(line) && (strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ")) {
+	rest := strings.TrimLeft(line, "0123456789")
+	if isNumbered := strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") "); isNumbered && len(rest) < len(line) {
 		line = strings.TrimLeft(rest[1:], "[(# ")
 	}
 	i := strings.IndexAny(line, " \t|,;:])")

@@ -17,13 +17,14 @@ const (
 	amountName
 	rightName
 	roleName
+	enclosedName
 )
 
 // nameSets holds the lists of every word that stands on one.
 var nameSets = mergeNames(map[nameSet]map[string]bool{
 	queryName: queryNames, timeName: timeNames, goalName: goalNames, recordName: recordNames, accountName: accountNames,
 	recipientName: recipientNames, senderName: senderNames, hostName: hostNames, idName: idNames, amountName: amountNames,
-	rightName: rightNames, roleName: roleNames,
+	rightName: rightNames, roleName: roleNames, enclosedName: enclosedNames,
 })
 
 func mergeNames(lists map[nameSet]map[string]bool) map[string]nameSet {

@@ -14,11 +14,18 @@ import (
 // user pasted anything.
 func (v *view) ownMission(mission string) string {
 	g := v.c.Grant()
-	if request, _ := g.Request(); strings.TrimSpace(request) == strings.TrimSpace(g.OwnRequest()) {
+	if strings.Contains(mission, "ask") { // "do what the user asks" says that there is a request, and nothing of it
+		mission = userAsks.Replace(mission)
+	}
+	request, _ := g.Request()
+	if own := g.OwnRequest(); request == own || strings.TrimSpace(request) == strings.TrimSpace(own) {
 		return mission
 	}
 	return sentinel.OwnWords(mission)
 }
+
+// userAsks are the words of a mission for what the user did, which is nothing that a call has to do.
+var userAsks = strings.NewReplacer("user asks", "user", "user asked", "user", "user has asked", "user", "user is asking", "user")
 
 // askedIn is the text that says what the call has to do with the request: the user's own
 // words where they name a thing and what is to be done, and else the whole request. "Do as he

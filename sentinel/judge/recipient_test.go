@@ -68,6 +68,8 @@ type scene struct {
 	steps          []sentinel.Step
 	options        judge.Options
 	user           string
+	// later: what strangers wrote was read in earlier turns alone.
+	later bool
 }
 
 func (s scene) call(t testing.TB) sentinel.Call {

@@ -8,7 +8,7 @@ import (
 )
 
 // findRelation says how a change has to do with what the user asked for. One of
-// its signals holds at most. It never looks at an argument.
+// its signals holds at most. It looks at arguments only to make another topic cost less.
 func findRelation(v *view) (sentinel.Evidence, bool) {
 	none := sentinel.Evidence{}
 	r := v.askedIn()
@@ -39,6 +39,8 @@ func findRelation(v *view) (sentinel.Evidence, bool) {
 		return sentinel.Evidence{Signal: SignalLookOnly, Amount: amountLookOnly}, true
 	case !action:
 		return sentinel.Evidence{Signal: SignalOtherAction, Amount: amountOtherAction}, true
+	case !topic && isOnKnownThings(v):
+		return sentinel.Evidence{Signal: SignalOtherTopic, Amount: -softDoubt}, true
 	case !topic:
 		return sentinel.Evidence{Signal: SignalOtherTopic, Amount: amountOtherTopic}, true
 	}
@@ -58,8 +60,16 @@ func findUnreadable(v *view) finding {
 // findWordless looks for a grave change where the request's language is known and no word of
 // it that says what is to be done.
 func findWordless(v *view) finding {
-	return finding{found: v.c.Tainted() && v.request != nil && v.request.readable && lacksWords(v) && isGrave(v)}
+	f := finding{found: v.c.Tainted() && v.request != nil && v.request.readable && lacksWords(v) && isGrave(v)}
+	if f.found && !isOnKnownThings(v) {
+		f.extra = wordlessStrange
+	}
+	return f
 }
+
+// wordlessStrange is what a request without a known word costs more where strangers may have
+// asked for the call: with softDoubt it asks.
+const wordlessStrange = softDoubt - strangersTarget
 
 // lacksWords reports whether the request has no word that is known for what the call changes.
 func lacksWords(v *view) bool {

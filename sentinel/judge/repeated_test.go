@@ -40,7 +40,8 @@ func TestRepeatedCallsAreInDoubt(t *testing.T) {
 		"another skill":             {pay, paidBefore("bank.move", `{"amount":20,"to":"`+kim+`"}`, false), false},
 		"arguments that are broken": {pay, paidBefore("bank.pay", `{"amount":20,`, false), false},
 		"the same message":          {mail, paidBefore("email.send", mailed, false), true},
-		"another message":           {mail, paidBefore("email.send", `{"body":"Bring the plan","subject":"Noon","to":"ann@x.example"}`, false), false},
+		"another message": {mail, paidBefore("email.send", `{"body":"Bring the plan","subject":"Noon","to":"ann@x.example"}`, false),
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.call.past = []sentinel.Step{tc.before}

@@ -66,6 +66,8 @@ func isPlainKey(k string) bool {
 	for i, c := range k {
 		switch {
 		case c == '_', i > 0 && c >= '0' && c <= '9':
+		case c >= 'a' && c <= 'z':
+			latin = true
 		case unicode.Is(unicode.Latin, c):
 			latin = true
 		case unicode.IsLetter(c) && !strings.ContainsRune(unseenLetters, c), i > 0 && unicode.IsMark(c):

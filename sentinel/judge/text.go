@@ -29,6 +29,7 @@ type text struct {
 	assigned []assignment
 	ids      map[string]bool // shapes of the ids in it
 	numbered map[string]bool // stems of nouns that a number of a few digits follows: "order 42"
+	negated  forbiddenWords
 	tongue
 	// fields are the concepts that its words name; concepts has those of talking, too,
 	// where it only asks to tell.
@@ -100,6 +101,7 @@ func readText(s string) *text {
 	t.assigned = readAssignments(t.fold)
 	t.ids = readIDShapes(t.fold, t.sums.currency)
 	t.numbered = readNumberedNouns(t.fold)
+	t.negated = readForbidden(t.fold)
 	if t.says&pays != 0 && t.sums.currency || t.namesAccount() {
 		t.concepts |= concepts[stemWord("bank")]
 	}

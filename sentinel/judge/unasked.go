@@ -28,7 +28,7 @@ var finalSwitches = wordSet("permanent permanently purge hard shred")
 // findUnaskedRight looks for the same in arguments that the schema marks as rights, and in those
 // of which the request says that they shall not be.
 func findUnaskedRight(v *view) finding {
-	if v.request == nil || !v.marks.Has(skills.Right) && len(v.forbidden().raw) == 0 {
+	if v.request == nil || !v.marks.Has(skills.Right) && len(forbidden(v).raw) == 0 {
 		return finding{}
 	}
 	return findUnspoken(v, func(a skills.Arg) bool { return a.Marks.Has(skills.Right) || isForbidden(v, a) })
@@ -65,7 +65,7 @@ func findUnspoken(v *view, fits func(skills.Arg) bool) finding {
 // spellsOut reports whether the request has one of the words, or another word for it. A word
 // under a negation asks for nothing, but for a switch that prevents something.
 func spellsOut(v *view, words []string) bool {
-	forbidden := v.forbidden()
+	forbidden := forbidden(v)
 	if isAny(words, preventing) {
 		forbidden = forbiddenWords{}
 	}

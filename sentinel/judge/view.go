@@ -45,8 +45,7 @@ type view struct {
 	contents   []value
 	// lastName is the argument's name that was read last. The signals ask for one name many times.
 	lastName argName
-	climbs   *finding        // see climbingArgs
-	negated  *forbiddenWords // see forbidden
+	climbs   *finding // see climbingArgs
 	// Most calls have so few of these that they need no memory of their own.
 	firstValue, firstContent [1]value
 	firstSaid                [1]*text
@@ -199,7 +198,7 @@ func (v *view) classifyArg(a skills.Arg, s string) kind {
 		return recipient
 	case a.Marks.Has(skills.Target) && v.s.Annotated() && (named.tail&idName == 0 || named.all&accountName != 0):
 		return account
-	case named.tail&idName != 0, a.Marks.Has(skills.Target) && !prose:
+	case named.tail&idName != 0, (a.Marks.Has(skills.Target) || named.tail&enclosedName != 0 && v.isOutgoing()) && !prose:
 		return reference
 	}
 	return noTarget
@@ -409,7 +408,7 @@ func (v *view) kindByShape(a skills.Arg, s string) (kind, bool) {
 	outward := v.isOutgoing()
 	hosts := v.readName(a.Name).tail&hostName != 0
 	switch {
-	case isIBAN(dropGrouping(s)), isWallet(s):
+	case hasDigit(s) && (isIBAN(dropGrouping(s)) || isWallet(s)):
 		return recipient, true
 	case outward && (isPhone(s) || isHandle(s)):
 		return recipient, true

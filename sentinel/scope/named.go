@@ -56,7 +56,7 @@ func eachKey(v any, at string, fn func(pointer string)) {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, e := range v {
-			pointer := at + "/" + keyEscapes.Replace(k)
+			pointer := at + "/" + escapeKey(k)
 			fn(pointer)
 			eachKey(e, pointer, fn)
 		}
@@ -68,6 +68,14 @@ func eachKey(v any, at string, fn func(pointer string)) {
 }
 
 var keyEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
+// escapeKey is a key as a pointer holds it.
+func escapeKey(k string) string {
+	if !strings.ContainsAny(k, "~/") { // as in most keys
+		return k
+	}
+	return keyEscapes.Replace(k)
+}
 
 func lastKey(pointer string) string {
 	return unescapeKey(pointer[strings.LastIndexByte(pointer, '/')+1:])
@@ -123,17 +131,23 @@ var saidNames = wordSet("note notes description comment comments title subject b
 // holdsName reports whether a name, or one that it lies in, has one of the words: "skill_name",
 // "nextStep", "STEPS".
 func holdsName(name string, words map[string]bool) bool {
-	for w := range strings.FieldsFuncSeq(splitHumps(name), func(r rune) bool { return r < 'a' || r > 'z' }) {
-		if words[w] {
+	name = splitHumps(name)
+	start := 0
+	for i := 0; i <= len(name); i++ {
+		if i < len(name) && name[i] >= 'a' && name[i] <= 'z' {
+			continue
+		}
+		if start < i && words[name[start:i]] {
 			return true
 		}
+		start = i + 1
 	}
 	return false
 }
 
 // splitHumps writes a name in small letters, with a sign before each capital behind a small one.
 func splitHumps(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return r >= 'A' && r <= 'Z' }) < 0 {
+	if !hasCapital(s) {
 		return s
 	}
 	var b strings.Builder
@@ -152,6 +166,15 @@ func splitHumps(s string) string {
 	return b.String()
 }
 
+func hasCapital(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 'A' && s[i] <= 'Z' {
+			return true
+		}
+	}
+	return false
+}
+
 // maxNamedWords bounds the words of one text that are looked at.
 const maxNamedWords = 4 << 10
 
@@ -159,6 +182,12 @@ const maxNamedWords = 4 << 10
 // JSON or a list, called ("bank.pay(500)"), behind other names ("functions.bank.pay"), with other
 // signs between its parts ("bank_pay", "bank/pay"). A domain of some is named by "bank.*".
 func (g *Gate) namedSkills(text string) []string {
+	if isPlainWord(text) { // as most keys are
+		if _, known := g.reg.Get(text); known && len(text) <= skills.MaxName {
+			return []string{text}
+		}
+		return nil
+	}
 	var out []string
 	n := 0
 	text = strings.TrimSpace(foldVisible(text))
@@ -176,6 +205,17 @@ func (g *Gate) namedSkills(text string) []string {
 		}
 	}
 	return out
+}
+
+// isPlainWord reports whether a text is small letters and digits alone, so that folding and
+// splitting leave it as it is.
+func isPlainWord(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return text != ""
 }
 
 // foldVisible folds a text without the characters that are not shown.
