@@ -50,7 +50,8 @@ func runChain(s *shell, b *syntax.BinaryCmd, in stream) stream {
 	if whole {
 		own.doubtAssignments(s)
 	}
-	out := stream{open: true, known: x.known && y.known, text: x.text + y.text, taint: x.taint}
+	known := x.known && y.known && len(x.others)+len(y.others) == 0
+	out := stream{open: true, known: known, text: x.text + y.text, taint: x.taint}
 	out.mix(y.taint)
 	return out
 }
@@ -80,12 +81,15 @@ func alwaysSucceeds(st *syntax.Stmt) bool {
 func (c *chain) doubtAssignments(s *shell) {
 	for _, name := range slices.Sorted(maps.Keys(c.before)) {
 		now, old := s.def.vars[name], c.before[name]
-		if len(old) > maxAlts || !s.budget.takeItems(1) {
+		if old == nil {
+			s.markVariable(name, perhapsVar, 0)
+		}
+		if !s.budget.takeItems(1+len(old)/maxAlts) || now.equalTexts(old) {
 			continue
 		}
 		if v, ok := mixUnsure(s.budget, now, old); ok {
 			s.ownNames().vars[name] = v
-		} else if now.isUnknown() { // both count; two known ones would be two words, and move those behind them
+		} else if now.isUnknown() || !old.isUnknown() { // both count
 			s.ownNames().vars[name] = append(now[:len(now):len(now)], old...)
 		}
 	}

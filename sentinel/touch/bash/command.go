@@ -11,10 +11,10 @@ import (
 )
 
 func (s *shell) runCallExpr(ce *syntax.CallExpr, in stream) stream {
-	for _, a := range ce.Assigns {
-		s.assignVariable(a)
-	}
 	if len(ce.Args) == 0 {
+		for _, a := range ce.Assigns {
+			s.assignVariable(a)
+		}
 		return stream{open: true, known: true}
 	}
 	if len(ce.Args) < 3 && isItself(ce.Args[0]) {
@@ -22,46 +22,67 @@ func (s *shell) runCallExpr(ce *syntax.CallExpr, in stream) stream {
 	}
 	argv := s.made.takeFields(len(ce.Args))
 	defer func() { s.made.giveFields(argv) }()
+	var choices []choice
 	name, ok := s.readLiteral(ce.Args[0])
 	if ok { // most
-		argv = s.appendWords(append(argv, literalField(name)), ce.Args[1:])
-		return s.runWords(slices.Clip(argv), in) // nothing is added behind them
+		argv, choices = s.appendWords(append(argv, literalField(name)), ce.Args[1:])
+		stays := lasting.has(name) || s.def.funcs[name] != nil
+		return s.runAssigned(ce.Assigns, stays, func() stream { return s.runReadings(nil, argv, choices, in) })
 	}
 	first := s.expandWord(ce.Args[0])
-	argv = s.appendWords(argv, ce.Args[1:])
-	return s.runAlternatives(first, argv, in)
+	argv, choices = s.appendWords(argv, ce.Args[1:])
+	return s.runAssigned(ce.Assigns, true, func() stream { return s.runAlternatives(first, argv, choices, in) })
 }
 
 // runAlternatives runs a command once for each value that its first word may have.
-func (s *shell) runAlternatives(first [][]field, rest []field, in stream) stream {
+func (s *shell) runAlternatives(first [][]field, rest []field, choices []choice, in stream) stream {
 	out := stream{open: true}
 	for i, f := range first {
 		if i == 8 {
 			s.budget.over = true
 			break
 		}
-		if argv := slices.Concat(f, rest); len(argv) > 0 {
-			out = s.runWords(argv, in)
+		if len(f)+len(rest) > 0 {
+			out = s.runReadings(f, rest, choices, in)
 		}
 	}
 	return out
 }
 
-// appendWords adds the fields of words.
-func (s *shell) appendWords(argv []field, list []*syntax.Word) []field {
+// appendWords adds the fields of words, and returns which of them are one of several.
+func (s *shell) appendWords(argv []field, list []*syntax.Word) (words []field, choices []choice) {
 	for _, w := range list {
 		if text, ok := s.readLiteral(w); ok {
 			argv = append(argv, literalField(text))
 			continue
 		}
-		argv = append(argv, flattenFields(s.expandWord(w))...)
+		alts, from := s.expandWord(w), len(argv)
+		argv = append(argv, flattenFields(alts)...)
+		if len(alts) > 1 {
+			choices = append(choices, choice{from: from, to: len(argv), alts: alts})
+		}
 	}
-	return argv
+	return argv, choices
 }
 
 // runWords reads one command: a function, a builtin, or a program, which says
 // what it does with its words.
 func (s *shell) runWords(argv []field, in stream) stream {
+	if !slices.ContainsFunc(argv, hasOther) {
+		return s.runEachWord(argv, in)
+	}
+	from := len(s.out.Paths)
+	t, text, known := s.readOther(argv, in)
+	out := s.runEachWord(argv, in)
+	s.takeReading(t, from, false)
+	if known && text != out.text {
+		out.others = append(out.others, text)
+	}
+	return out
+}
+
+// runEachWord is runWords for words in whose place no others may stand.
+func (s *shell) runEachWord(argv []field, in stream) stream {
 	if len(argv) == 0 || !s.budget.takeStep() {
 		return stream{open: true}
 	}
@@ -359,7 +380,7 @@ func (s *shell) runBuiltin(first field, name string, args []field, in stream) (s
 			return done, false
 		}
 		s.readSubscript(args[1].text)
-		s.setVariable(args[1].text, substitutedValue(s.printText(name, args[2:], in)))
+		s.assignName(args[1].text, substitutedValue(s.printText(name, args[2:], in)))
 	case "shift":
 		s.params = s.params[min(1, len(s.params)):]
 	case "command", "exec", "builtin":
@@ -375,12 +396,15 @@ func (s *shell) runBuiltin(first field, name string, args []field, in stream) (s
 }
 
 // changesShell are the builtins that change the shell they run in.
-var changesShell = toSet("cd pushd chdir eval source . read mapfile readarray printf shift set alias unset")
+var changesShell = toSet("declare typeset local export readonly " +
+	"cd pushd chdir eval source . read mapfile readarray printf shift set alias unset")
 
 // runKeepingBuiltin runs the builtins that keep words for later; it reports whether
 // there is no more to be said of them.
 func (s *shell) runKeepingBuiltin(name string, args []field) bool {
 	switch name {
+	case "declare", "typeset", "local", "export", "readonly":
+		s.declareWords(name, args)
 	case "set":
 		s.setPositionals(args)
 	case "alias":
@@ -420,13 +444,24 @@ func (s *shell) changeFolder(args []field) {
 		ops[0] = ops[0].withText(strings.TrimSuffix(dir, "/") + "/" + ops[0].text)
 	}
 	if len(ops) == 0 {
-		s.setVariable("PWD", value{{{s: s.env.HomeFolder(), kind: quotedFrag, provenance: provenance{home: true}}}})
+		s.setFolder(s.homeValue())
 		return
 	}
-	if !ops[0].unknown {
-		s.addPath(ops[0], Path{Access: Read, Extent: Extent{Names: true}})
+	var v value
+	for _, f := range ops { // several are one of several
+		if f.text == "-" {
+			v = append(v, s.lookUpVariable("OLDPWD")...)
+			continue
+		}
+		if !f.unknown {
+			s.addPath(f, Path{Access: Read, Extent: Extent{Names: true}})
+		}
+		v = append(v, s.valueOfFolder(f)...)
+		if hasOther(f) && f.other != "" {
+			v = append(v, s.valueOfFolder(literalField(f.other))...)
+		}
 	}
-	s.setVariable("PWD", s.valueOfFolder(ops[0]))
+	s.setFolder(v)
 }
 
 // enterFolder is the shell as if it had changed to a folder.
@@ -437,7 +472,7 @@ func (s *shell) enterFolder(dir field) *shell {
 	v := s.valueOfFolder(dir)
 	f := s.fork()
 	f.unsure = 0
-	setKey(&f.ownNames().vars, "PWD", v)
+	setKey(&f.ownNames().vars, folderName, v)
 	return f
 }
 
@@ -557,7 +592,12 @@ func (s *shell) readIntoNames(args []field, in stream) {
 		default:
 			v = literalValue(strings.TrimSpace(line))
 		}
-		s.setVariable(n.text, v)
+		if hasFlag(args, "a") {
+			s.markVariable(n.text, arrayVar, headlessVar)
+			s.setWhole(n.text, v)
+			continue
+		}
+		s.assignName(n.text, v)
 	}
 }
 
@@ -567,109 +607,8 @@ func (s *shell) readIntoArray(args []field, in stream) {
 	if ops := listOperands(args, "dnOsuCc"); len(ops) > 0 {
 		name = ops[0].text
 	}
-	s.setVariable(name, fedValue(in))
-}
-
-// declareNames is "declare x=1" and its kin; with -n a name for another variable.
-// Without a name it prints those that there are.
-func (s *shell) declareNames(cmd *syntax.DeclClause) stream {
-	byName, named, global := false, false, false
-	hides := s.inFunc && cmd.Variant.Value != "export" && cmd.Variant.Value != "readonly" // local x
-	for _, a := range cmd.Args {
-		named = named || a.Name != nil
-		if a.Name == nil && a.Value != nil {
-			byName = byName || strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "n") && cmd.Variant.Value != "export"
-			s.readQuotedSubscript(a.Value)
-			global = global || strings.HasPrefix(a.Value.Lit(), "-") && strings.Contains(a.Value.Lit(), "g")
-			hides = hides && !strings.Contains(a.Value.Lit(), "g")
-		}
-		if a.Naked && a.Name != nil && hides {
-			s.doubtVariable(a.Name.Value)
-		}
-		if !byName || !s.declareRef(a, global) {
-			s.assignVariable(a)
-		}
-	}
-	return stream{open: true, taint: taint{leak: leak{secret: !named}}}
-}
-
-// declareRef is "declare -n a=b"; a global one outlives the function. It reports whether b
-// is a variable's name.
-func (s *shell) declareRef(a *syntax.Assign, global bool) bool {
-	if a.Name == nil || a.Value == nil {
-		return false
-	}
-	if a.Index != nil { // x[$(cmd)]=y
-		s.walkSubstitutions(a.Index)
-	}
-	v := s.expandUnsplit(a.Value, false)
-	if len(v) != 1 || v.isUnknown() || !syntax.ValidName(v[0].text()) {
-		return false
-	}
-	if to := v[0].text(); to != a.Name.Value {
-		s.setRef(a.Name.Value, to)
-		if global {
-			s.globals = append(s.globals, a.Name.Value)
-		}
-	}
-	return true
-}
-
-func (s *shell) assignVariable(a *syntax.Assign) {
-	if a.Name == nil {
-		if a.Value != nil {
-			s.expandWords(a.Value)
-		}
-		return
-	}
-	if a.Naked && a.Value == nil && a.Array == nil {
-		return
-	}
-	name := s.followRefs(a.Name.Value)
-	if a.Index != nil { // x[$(cmd)]=1
-		s.walkSubstitutions(a.Index)
-	}
-	v := s.readAssigned(a)
-	if a.Append {
-		if old, ok := s.def.vars[name]; ok && a.Array == nil {
-			v = s.combineValues(old, v)
-		} else {
-			v = append(old[:len(old):len(old)], v...)
-			s.budget.takeItems(len(v) / maxAlts)
-		}
-	}
-	for i, f := range v {
-		if f.size() > maxValue {
-			v[i] = frags{{s: "$" + name, kind: unknownFrag}}
-		}
-	}
-	for _, f := range v[:min(len(v), 2)] {
-		if t := f.text(); strings.Contains(t, "[$(") {
-			s.readSubscript(t) // what arithmetic makes of it
-		}
-	}
-	s.setVariable(a.Name.Value, v)
-	s.bindVariable(name, v)
-	if name != a.Name.Value {
-		s.bindVariable(a.Name.Value, v)
-	}
-}
-
-func (s *shell) readAssigned(a *syntax.Assign) value {
-	if a.Array == nil {
-		return s.expandUnsplit(a.Value, false)
-	}
-	// An array is kept as the values that its elements have: used as a
-	// whole, all of them are fields.
-	var v value
-	for _, e := range a.Array.Elems {
-		if e.Value != nil {
-			for _, f := range flattenFields(s.expandWord(e.Value)) {
-				v = append(v, f.toFrags())
-			}
-		}
-	}
-	return v
+	s.markVariable(name, arrayVar, headlessVar)
+	s.setWhole(name, fedValue(in))
 }
 
 // commandVars are the variables whose value some program runs.

@@ -32,15 +32,16 @@ type defined struct {
 	funcs   map[string]*syntax.Stmt
 	aliases map[string]string
 	refs    map[string]string // declare -n: another name for a variable
+	marks   map[string]attributes
 }
 
 // ownNames returns the names of this shell alone, to be changed.
 func (e *environment) ownNames() *defined {
 	if e.shared {
 		n := e.def
-		e.budget.TakeBytes(16 * (len(n.vars) + len(n.funcs) + len(n.aliases)))
+		e.budget.TakeBytes(16 * (len(n.vars) + len(n.funcs) + len(n.aliases) + len(n.marks)))
 		e.def, e.shared = &defined{vars: maps.Clone(n.vars), funcs: maps.Clone(n.funcs), aliases: maps.Clone(n.aliases),
-			refs: maps.Clone(n.refs)}, false
+			refs: maps.Clone(n.refs), marks: maps.Clone(n.marks)}, false
 	}
 	return e.def
 }
@@ -54,10 +55,41 @@ func setKey[K comparable, V any](m *map[K]V, name K, v V) {
 	(*m)[name] = v
 }
 
-// setVariable gives a variable its value; where that may not happen, one more. A name for
+// folderName is what the working folder is kept under: $PWD is a variable like others.
+const folderName = "."
+
+// setFolder changes the working folder.
+func (e *environment) setFolder(v value) {
+	e.setVariable("OLDPWD", e.def.vars[folderName])
+	if _, had := e.def.vars["PWD"]; had {
+		e.setVariable("PWD", v)
+	}
+	e.storeValue(folderName, v)
+}
+
+// homeValue is what $HOME holds unless the line has changed it.
+func (e *environment) homeValue() value {
+	if v, ok := e.def.vars["HOME"]; ok {
+		return v
+	}
+	return value{{{s: e.env.HomeFolder(), kind: quotedFrag, provenance: provenance{home: true}}}}
+}
+
+// setVariable gives a variable one value; an array has it for its first element.
+func (e *environment) setVariable(name string, v value) {
+	if to := e.followRefs(name); e.hasMark(to, arrayVar) {
+		v = append(v[:len(v):len(v)], e.def.vars[to]...)
+	}
+	e.setWhole(name, v)
+}
+
+// setWhole gives a variable all of its value; where that may not happen, one more. A name for
 // another variable may stand for itself: its declaration may not have run, or the shell
 // knows no such names. Both get the value, and the other variable keeps what it had.
-func (e *environment) setVariable(name string, v value) {
+func (e *environment) setWhole(name string, v value) {
+	if ownValues[name] {
+		v = markUnsure(v, "")
+	}
 	if to := e.followRefs(name); to != name {
 		if old, had := e.def.vars[to]; !had || !old.equalTexts(v) {
 			e.addDoubt(OpaqueCommand) // two values are two words, and move those behind them
@@ -70,14 +102,60 @@ func (e *environment) setVariable(name string, v value) {
 }
 
 func (e *environment) storeValue(name string, v value) {
-	old, had := e.def.vars[name]
+	old, had := e.findHeld(name)
+	if e.hasMark(name, lowerVar|upperVar) {
+		v = e.foldLetters(name, v)
+	}
 	switch {
-	case e.unsure > 0 && len(old) <= maxAlts:
-		v = append(v[:len(v):len(v)], clearUnsure(old)...)
-	case e.unsure == 0 && had && name != "PWD":
+	case e.unsure > 0 || e.hasMark(name, fixedVar) && had:
+		if !e.budget.takeItems((len(v) + len(old)) / maxAlts) {
+			return
+		}
+		if n := len(v) - len(old); n < 0 || len(old) == 0 || !v[n:].equalTexts(old) { // else an array has kept them
+			v = append(v[:len(v):len(v)], clearUnsure(old)...)
+		}
+		if !had {
+			e.markVariable(name, perhapsVar, 0)
+		}
+	case name != folderName:
 		e.chain.rememberValue(name, old)
+		if e.hasMark(name, perhapsVar) {
+			e.markVariable(name, 0, perhapsVar)
+		}
 	}
 	e.ownNames().vars[name] = v
+}
+
+// findHeld returns what the line knows a variable to hold.
+func (e *environment) findHeld(name string) (v value, had bool) {
+	if v, had = e.def.vars[name]; had {
+		return v, had
+	}
+	if name == "HOME" || name == "PWD" || name == "OLDPWD" {
+		return e.lookUpName(name), true
+	}
+	return nil, false
+}
+
+// foldLetters returns a value in the letters that its variable is declared to have, beside
+// the value itself: not each shell does so.
+func (e *environment) foldLetters(name string, v value) value {
+	out := make(value, 0, 2*len(v))
+	for _, f := range v {
+		g := slices.Clone(f)
+		for i := range g {
+			if e.hasMark(name, lowerVar) {
+				g[i].s = strings.ToLower(g[i].s)
+			} else {
+				g[i].s = strings.ToUpper(g[i].s)
+			}
+		}
+		if out = append(out, g); g.text() != f.text() {
+			out = append(out, f)
+		}
+		e.budget.TakeBytes(f.size())
+	}
+	return out
 }
 
 // maxRefs is how many names for names are followed.
@@ -108,7 +186,10 @@ func (e *environment) setRef(name, to string) {
 // that: whether the shell really unsets it is not always sure.
 func (e *environment) doubtVariable(name string) {
 	name = e.followRefs(name)
-	v, ok := e.def.vars[name]
+	v, ok := e.findHeld(name)
+	if _, usual := usualValues[name]; usual && !ok {
+		v, ok = e.lookUpName(name), true
+	}
 	if !ok {
 		return
 	}
@@ -117,12 +198,30 @@ func (e *environment) doubtVariable(name string) {
 			return
 		}
 	}
-	setKey(&e.ownNames().vars, name, markUnsure(v, ""))
+	gone := markUnsure(v, "")
+	for _, f := range v {
+		if t := f.otherText(); t != "" && t != f.text() { // a third thing it may hold
+			gone = append(gone, frags{{s: t, kind: quotedFrag}})
+		}
+	}
+	setKey(&e.ownNames().vars, name, gone)
 }
 
-// lookUpVariable returns what a variable may hold.
+// lookUpVariable returns what a variable may hold. A name for another variable may have a
+// value of its own: its declaration may not have run.
 func (e *environment) lookUpVariable(name string) value {
-	name = e.followRefs(name)
+	to := e.followRefs(name)
+	v := e.lookUpName(to)
+	if to == name {
+		return v
+	}
+	if own, ok := e.def.vars[name]; ok && !own.equalTexts(v) {
+		v = append(v[:len(v):len(v)], own...)
+	}
+	return v
+}
+
+func (e *environment) lookUpName(name string) value {
 	if v, ok := e.def.vars[name]; ok {
 		return v
 	}
@@ -135,11 +234,11 @@ func (e *environment) lookUpVariable(name string) value {
 			return joinFieldsInOne(e.params)
 		}
 	case "HOME":
-		return value{{{s: e.env.HomeFolder(), kind: quotedFrag, provenance: provenance{home: true}}}}
+		return e.homeValue()
 	case "USER", "LOGNAME", "USERNAME":
 		return literalValue(paths.Base(e.env.HomeFolder()))
-	case "OLDPWD":
-		return e.def.vars["PWD"]
+	case "PWD", "OLDPWD":
+		return e.def.vars[folderName]
 	case "0":
 		if !e.inFunc && len(e.params) > 0 {
 			return e.readPositional(name)
@@ -246,10 +345,10 @@ func (e *environment) cutAtSeparator(line string) (word, rest string) {
 
 // worksInHome reports whether the folder was changed to the home folder by "cd".
 func (e *environment) worksInHome() bool {
-	v := e.def.vars["PWD"]
+	v := e.def.vars[folderName]
 	return len(v) == 1 && len(v[0]) > 0 && v[0][0].home
 }
 
 func (e *environment) worksInDev() bool {
-	return slices.ContainsFunc(e.def.vars["PWD"], func(f frags) bool { return strings.Contains(f.text(), "dev") })
+	return slices.ContainsFunc(e.def.vars[folderName], func(f frags) bool { return strings.Contains(f.text(), "dev") })
 }

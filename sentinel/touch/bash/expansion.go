@@ -51,7 +51,7 @@ func (s *shell) readLiteral(w *syntax.Word) (string, bool) {
 	}
 	switch p := w.Parts[0].(type) {
 	case *syntax.Lit:
-		return p.Value, !mayExpand(p.Value)
+		return p.Value, !mayExpand(p.Value) && (p.Value == "" || p.Value[0] != '~' || !s.changesTilde(p.Value))
 	case *syntax.SglQuoted:
 		return p.Value, !p.Dollar && s.budget.TakeBytes(len(p.Value))
 	case *syntax.DblQuoted:
@@ -130,6 +130,9 @@ func (s *shell) expandParts(list []syntax.WordPart, quoted bool) value {
 			break
 		}
 		next := s.expandPart(p, quoted)
+		if i == 0 && !quoted {
+			next = s.expandTilde(p, next)
+		}
 		if i == 0 && len(next) == 1 {
 			out = next // ours alone: no part of a word shares its value
 			continue
@@ -147,6 +150,37 @@ func (s *shell) expandParts(list []syntax.WordPart, quoted bool) value {
 	}
 	return out
 }
+
+// expandTilde puts the folder that a leading "~" stands for where the line has changed it.
+func (s *shell) expandTilde(p syntax.WordPart, v value) value {
+	lit, ok := p.(*syntax.Lit)
+	if !ok || lit.Value == "" || lit.Value[0] != '~' {
+		return v
+	}
+	mark, rest, _ := strings.Cut(lit.Value, "/")
+	name := tildes[mark]
+	to, changed := s.def.vars[name]
+	if name == "PWD" && !changed {
+		to, changed = s.def.vars[folderName]
+	}
+	if !changed {
+		return v
+	}
+	var tail frags
+	if len(mark) < len(lit.Value) {
+		tail = unescapeLiteral("/"+rest, false)
+	}
+	return s.combineValues(s.useValueInWord(to, true), value{tail})
+}
+
+// changesTilde reports whether a leading "~" stands for something else than the home folder.
+func (s *shell) changesTilde(text string) bool {
+	_, changed := s.def.vars["HOME"]
+	return changed || strings.HasPrefix(text, "~+") || strings.HasPrefix(text, "~-")
+}
+
+// tildes are the variables that "~" and its kin stand for.
+var tildes = map[string]string{"~": "HOME", "~+": "PWD", "~-": "OLDPWD"}
 
 // combineValues joins each value of a with each of b.
 func (s *shell) combineValues(a, b value) value {
@@ -287,13 +321,16 @@ func (s *shell) expandParameter(p *syntax.ParamExp) value {
 	}
 	name := p.Param.Value
 	v := s.lookUpVariable(name)
+	if p.Index == nil && s.hasMark(s.followRefs(name), headlessVar) {
+		v = markUnsure(v, "") // the first element
+	}
 	if p.Short || p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Excl && !p.Length && p.Index == nil {
 		return v
 	}
 	if p.Index != nil {
 		s.walkSubstitutions(p.Index)
 		if p.Exp == nil && p.Slice == nil && p.Repl == nil && !p.Length && !p.Excl {
-			return elementsOfArray(p, v)
+			return s.elementsOfArray(p, v)
 		}
 	}
 	if p.Exp != nil && p.Exp.Op == syntax.OtherParamOps && p.Exp.Word != nil && p.Exp.Word.Lit() == "P" {
@@ -318,20 +355,24 @@ func (s *shell) expandParameter(p *syntax.ParamExp) value {
 }
 
 // elementsOfArray returns ${a[i]}: for @ and * all of them in one, otherwise any of
-// them.
-func elementsOfArray(p *syntax.ParamExp, v value) value {
+// them. The values of what is no array are one of several.
+func (s *shell) elementsOfArray(p *syntax.ParamExp, v value) value {
 	w, ok := p.Index.(*syntax.Word)
-	if !ok || w.Lit() != "@" && w.Lit() != "*" {
+	all := ok && (w.Lit() == "@" || w.Lit() == "*")
+	switch isArray := s.hasMark(s.followRefs(p.Param.Value), arrayVar); {
+	case !isArray && !all && partOfIndex(p.Index) == elementOfVar:
+		return markUnsure(v, "")
+	case !isArray || !all:
 		return v
 	}
-	var all frags
+	var joined frags
 	for i, f := range v {
 		if i > 0 {
-			all = append(all, frag{s: " ", kind: breakFrag})
+			joined = append(joined, frag{s: " ", kind: breakFrag})
 		}
-		all = append(all, f...)
+		joined = append(joined, f...)
 	}
-	return value{all}
+	return value{joined}
 }
 
 // expandAlternative evaluates ${x:-w}, ${x:=w}, ${x:+w}, ${x:?w} and the same without a colon.
@@ -343,18 +384,20 @@ func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (out value, ok bo
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
 		return markUnsure(s.expandUnsplit(p.Exp.Word, false), ""), true
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		if !v.isUnknown() && len(v) == 1 && v[0].text() != "" {
-			return s.weighAlternative(p, v), true
+		kept := v.listNonEmpty()
+		if len(kept) > 0 && len(kept) == len(v) {
+			return s.weighAlternative(p, kept), true
 		}
 		w := s.expandUnsplit(p.Exp.Word, false)
+		if len(kept) > 0 {
+			w = append(slices.Clone(kept), w...)
+		}
 		if p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.AssignUnset {
 			if len(v) > 0 && !v.isUnknown() && syntax.ValidName(p.Param.Value) { // it is set, and empty
 				w = markUnsure(w, "")
 			}
 		}
-		if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
-			s.setVariable(p.Param.Value, w)
-		}
+		s.assignDefault(p, w)
 		return w, true
 	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 		return markNeverEmpty(v), true
@@ -364,7 +407,15 @@ func (s *shell) expandAlternative(p *syntax.ParamExp, v value) (out value, ok bo
 
 // weighAlternative is ${x:-w} and its kin where x has the value v, or perhaps none any more.
 func (s *shell) weighAlternative(p *syntax.ParamExp, v value) value {
-	if !v.isUnsure() {
+	perhaps := s.hasMark(s.followRefs(p.Param.Value), perhapsVar)
+	if v.hasOtherText() { // it is set either way, unless what sets it doesn't run
+		if perhaps || v.mayBeEmpty() {
+			v = append(v[:len(v):len(v)], s.expandUnsplit(p.Exp.Word, false)...)
+			s.assignDefault(p, v)
+		}
+		return v
+	}
+	if !v.isUnsure() && !perhaps {
 		if p.Exp.Word != nil {
 			s.walkSubstitutions(p.Exp.Word) // a child may not have x
 		}
@@ -377,11 +428,20 @@ func (s *shell) weighAlternative(p *syntax.ParamExp, v value) value {
 			other = w[0].text()
 		}
 	}
+	empty := v.isUnsure() && other != "" && (p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.AssignUnset) // it may be set
 	v = markUnsure(v, other)
+	if empty {
+		v = append(v, frags{{kind: quotedFrag}})
+	}
+	s.assignDefault(p, v)
+	return v
+}
+
+// assignDefault is what ${x:=w} and ${x=w} leave in x.
+func (s *shell) assignDefault(p *syntax.ParamExp, v value) {
 	if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
 		s.setVariable(p.Param.Value, v)
 	}
-	return v
 }
 
 // computeExpansion lets the shell library work out ${x#y}, ${x:1:2}, ${x/a/b} for each
@@ -396,26 +456,42 @@ func (s *shell) computeExpansion(p *syntax.ParamExp, v value) value {
 		if (f.size()+1)*longest > maxBytes { // each place may be replaced
 			return unknownValue("$" + p.Param.Value)
 		}
-		env := expand.FuncEnviron(func(name string) string {
-			if name == p.Param.Value {
-				return f.text()
-			}
-			if w := s.lookUpVariable(name); len(w) > 0 && !w.isUnknown() {
-				return w[0].text()
-			}
-			return ""
-		})
-		word := &syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: []syntax.WordPart{p}}}}
-		t, err := expand.Literal(&expand.Config{Env: env}, word)
-		if err != nil || !s.budget.TakeBytes(len(t)+len(f.text())) {
+		t, ok := s.computeText(p, f.text())
+		if !ok {
 			return value{{{s: "$" + p.Param.Value, kind: unknownFrag}}}
 		}
-		if p.Repl != nil {
-			t = strings.ReplaceAll(t, `\/`, "/") // the replacement's own escapes
+		part := frag{s: t, kind: quotedFrag}
+		if slices.ContainsFunc(f, func(p frag) bool { return p.unsure }) {
+			part.unsure = true
+			if part.bare, ok = s.computeText(p, f.otherText()); !ok {
+				return value{{{s: "$" + p.Param.Value, kind: unknownFrag}}}
+			}
 		}
-		out = append(out, frags{{s: t, kind: quotedFrag}})
+		out = append(out, frags{part})
 	}
 	return out
+}
+
+// computeText is what an expansion makes of a variable's text.
+func (s *shell) computeText(p *syntax.ParamExp, text string) (out string, ok bool) {
+	env := expand.FuncEnviron(func(name string) string {
+		if name == p.Param.Value {
+			return text
+		}
+		if w := s.lookUpVariable(name); len(w) > 0 && !w.isUnknown() {
+			return w[0].text()
+		}
+		return ""
+	})
+	word := &syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: []syntax.WordPart{p}}}}
+	t, err := expand.Literal(&expand.Config{Env: env}, word)
+	if err != nil || !s.budget.TakeBytes(len(t)+len(text)) {
+		return "", false
+	}
+	if p.Repl != nil {
+		t = strings.ReplaceAll(t, `\/`, "/") // the replacement's own escapes
+	}
+	return t, true
 }
 
 // measureReplacement returns how many bytes may stand in place of each match of

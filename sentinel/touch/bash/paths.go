@@ -108,11 +108,11 @@ func (fv *fileView) findPlacedTree(text string) (k path.Tree, entries bool) {
 // command may run in. A shell hands paths over as they are: nothing is decoded.
 func (fv *fileView) listPlaces(text string) []string {
 	if text == "" {
-		return fv.placeWord(text, fv.def.vars["PWD"])
+		return fv.placeWord(text, fv.def.vars[folderName])
 	}
 	var folders value // those of an absolute path don't matter
 	if text[0] != '/' {
-		folders = fv.def.vars["PWD"]
+		folders = fv.def.vars[folderName]
 	}
 	last := fv.made.findKept(text)
 	if last.text != text || !areSameFolders(last.folders, folders) {

@@ -31,7 +31,7 @@ func (fv *fileView) printText(name string, args []field, in stream) stream {
 	case "printf":
 		return printFormat(listTexts(args))
 	case "pwd":
-		if v := fv.def.vars["PWD"]; len(v) == 1 && !v.isUnknown() {
+		if v := fv.def.vars[folderName]; len(v) == 1 && !v.isUnknown() {
 			return knownStream(v[0].text() + "\n")
 		}
 	case "date":

@@ -48,7 +48,7 @@ func newShell(env path.Env, b *Budget) *shell {
 	if cwd == "" {
 		cwd = path.UnknownFolder
 	}
-	s.def.vars["PWD"] = literalValue(cwd)
+	s.def.vars[folderName] = literalValue(cwd)
 	return s
 }
 
@@ -78,7 +78,7 @@ func (s *shell) runStatements(list []*syntax.Stmt, in stream) stream {
 	var text strings.Builder
 	for _, st := range list {
 		o := s.runStatement(st, in)
-		out.known = out.known && o.known && text.Len()+len(o.text) <= MaxShell
+		out.known = out.known && o.known && len(o.others) == 0 && text.Len()+len(o.text) <= MaxShell
 		out.addNames(o)
 		if out.known {
 			text.WriteString(o.text)
@@ -104,6 +104,9 @@ func (s *shell) runStatement(st *syntax.Stmt, in stream) stream {
 	}
 	if s.budget.over { // refused anyway: no need to read on
 		return stream{open: true}
+	}
+	if st.Background { // a shell of its own
+		s = s.fork()
 	}
 	s.nesting++
 	outer := s.place
@@ -150,10 +153,13 @@ func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
 	case *syntax.Block:
 		return s.runStatements(cmd.Stmts, in)
 	case *syntax.IfClause:
+		unsure := s.unsure
 		for c := cmd; c != nil; c = c.Else {
 			out.mix(s.runStatements(c.Cond, in).taint)
 			out.mix(s.runUnsure(c.Then, in).taint)
+			s.unsure = unsure + 1 // what elif asks may not run
 		}
+		s.unsure = unsure
 	case *syntax.WhileClause:
 		return s.runWhileLoop(cmd, in)
 	case *syntax.ForClause:
@@ -188,8 +194,14 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 		from := len(s.out.Paths)
 		left := s.runPipeSide(b.X, in)
 		left.open = true
+		others := left.others
+		left.others = nil
 		to, sends, opens := len(s.out.Paths), s.made.sends, s.made.opens
 		out := s.runPipeSide(b.Y, left)
+		for _, text := range others {
+			left.text, left.known = text, true
+			s.takeReading(s.readAside(func(g *shell) { g.runPipeSide(b.Y, left) }), to, true)
+		}
 		if s.made.sends > sends {
 			s.markSentPaths(from, to)
 		}
@@ -259,7 +271,14 @@ func (s *shell) runForLoop(f *syntax.ForClause, in stream) stream {
 		if !l.InPos.IsValid() {
 			v = s.lookUpVariable("@")
 		}
-		s.ownNames().vars[l.Name.Value] = v
+		if len(v) > 0 { // a loop over nothing leaves its name alone
+			unsure := s.unsure
+			if v.isUnsure() {
+				s.unsure++
+			}
+			s.setVariable(l.Name.Value, v)
+			s.unsure = unsure
+		}
 	case *syntax.CStyleLoop:
 		if l.Cond == nil && isFlood(f.Do) {
 			s.addDanger(ForkBomb)

@@ -7,6 +7,8 @@ type stream struct {
 	endless     bool
 	source      streamSource
 	text        string
+	others      []string // what is printed where other words stand in place of unsure ones
+	whole       bool     // others are all that may be printed
 	trees       []string
 	some        []string // "build/*.o", or "build/$entry" where nothing is known
 	taint

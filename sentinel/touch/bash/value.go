@@ -127,8 +127,15 @@ func listedValue(in stream) value {
 }
 
 func substitutedValue(out stream) value {
-	if out.known {
-		return value{{{s: strings.TrimRight(out.text, "\n"), kind: quotedFrag, taint: out.taint}}}
+	if out.known || out.whole {
+		var v value
+		if !out.whole {
+			v = value{{{s: strings.TrimRight(out.text, "\n"), kind: quotedFrag, taint: out.taint}}}
+		}
+		for _, text := range out.others {
+			v = append(v, frags{{s: strings.TrimRight(text, "\n"), kind: quotedFrag, taint: out.taint}})
+		}
+		return v
 	}
 	if names := out.trees; len(names)+len(out.some) > 0 && len(names)+len(out.some) <= maxAlts {
 		return listedValue(out)
@@ -203,6 +210,29 @@ func clearUnsure(v value) value {
 // isUnsure reports whether another text may stand in place of a value.
 func (v value) isUnsure() bool {
 	return slices.ContainsFunc(v, func(f frags) bool { return slices.ContainsFunc(f, func(p frag) bool { return p.unsure }) })
+}
+
+// hasOtherText reports whether a text stands in place of a value, and not nothing.
+func (v value) hasOtherText() bool {
+	return slices.ContainsFunc(v, func(f frags) bool {
+		return slices.ContainsFunc(f, func(p frag) bool { return p.unsure && p.bare != "" })
+	})
+}
+
+// mayBeEmpty reports whether nothing may stand in place of one of the values.
+func (v value) mayBeEmpty() bool {
+	return slices.ContainsFunc(v, func(f frags) bool { return f.otherText() == "" })
+}
+
+// listNonEmpty returns the values of which some text is known.
+func (v value) listNonEmpty() value {
+	out := make(value, 0, len(v))
+	for _, f := range v {
+		if slices.ContainsFunc(f, func(p frag) bool { return p.kind != unknownFrag && p.s != "" || p.kind == unknownFrag && p.bare != "" }) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // fieldOfFrags is a value as one field.

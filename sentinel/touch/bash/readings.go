@@ -1,0 +1,115 @@
+package bash
+
+import "slices"
+
+// choice is a word of a command that is one of several: where its fields stand among the
+// others, and the fields of each.
+type choice struct {
+	from, to int
+	alts     [][]field
+}
+
+// maxReadings is how many values of such words are tried each by itself. Shells take a
+// word for a line by its place, so that more are tried for them.
+const maxReadings = 16
+
+// runReadings runs a command. All values of a word stand side by side in it, which moves
+// the words behind them: so each is read aside in its own place as well.
+func (s *shell) runReadings(head, rest []field, choices []choice, in stream) stream {
+	argv := slices.Clip(rest) // nothing is added behind them
+	if len(head) > 0 {
+		argv = slices.Concat(head, rest)
+	}
+	if len(argv) == 0 {
+		return stream{open: true}
+	}
+	if len(choices) == 0 {
+		return s.runWords(argv, in)
+	}
+	from := len(s.out.Paths)
+	list, printed := s.readChoices(head, rest, choices, in)
+	out := s.runWords(argv, in)
+	out.whole = printed.whole && len(out.others) == 0
+	out.others = append(out.others, printed.others...)
+	for _, t := range list {
+		s.takeReading(t, from, true)
+	}
+	return out
+}
+
+// readChoices reads a command once for each value of its words, and returns what it finds
+// and prints. With several such words the values are paired, which leaves out others.
+func (s *shell) readChoices(head, rest []field, choices []choice, in stream) (list []*Findings, printed stream) {
+	n, most := 0, maxReadings
+	if len(head) > 0 && isShellName(programName(head[0].text)) {
+		most = maxAlts
+	}
+	for _, c := range choices {
+		n = max(n, len(c.alts))
+	}
+	printed.whole = len(choices) == 1 && n <= most
+	for i := range min(n, most) {
+		argv, at := slices.Clone(head), 0
+		for _, c := range choices {
+			argv = append(append(argv, rest[at:c.from]...), c.alts[min(i, len(c.alts)-1)]...)
+			at = c.to
+		}
+		argv = append(argv, rest[at:]...)
+		if len(argv) == 0 || s.budget.over {
+			continue
+		}
+		list = append(list, s.readAside(func(g *shell) {
+			out := g.runWords(argv, in)
+			if printed.whole = printed.whole && out.known; out.known {
+				printed.others = append(append(printed.others, out.text), out.others...)
+			}
+		}))
+	}
+	return list, printed
+}
+
+// hasOther reports whether another word may stand in place of a field.
+func hasOther(f field) bool { return f.unsure && f.other != f.text }
+
+// readOther reads a command with the words that may stand in place of its own. One that is
+// then empty is none.
+func (s *shell) readOther(argv []field, in stream) (t *Findings, text string, known bool) {
+	words := make([]field, 0, len(argv))
+	for _, f := range argv {
+		if hasOther(f) {
+			if f.other == "" {
+				continue
+			}
+			f.text, f.bare, f.other, f.unsure = f.other, f.other, "", false
+		}
+		words = append(words, f)
+	}
+	if len(words) == 0 {
+		return &Findings{}, "", false
+	}
+	t = s.readAside(func(g *shell) {
+		out := g.runWords(words, in)
+		text, known = out.text, out.known
+	})
+	return t, text, known
+}
+
+// takeReading adds what a command does in another reading of its words. Where that may not
+// be the right one, a danger is a doubt. The paths of the command start at from.
+func (s *shell) takeReading(t *Findings, from int, sure bool) {
+	if !sure && hasNew(s.out.Dangers, t.Dangers) && !slices.Contains(s.out.Doubts, UnsetTree) {
+		s.addDoubt(OpaqueCommand)
+	}
+	if !sure {
+		t.Dangers = nil
+	}
+	s.takeFindings(t)
+	for _, code := range t.Doubts {
+		s.addDoubt(code)
+	}
+	for _, p := range t.Paths {
+		if !slices.Contains(s.out.Paths[from:], p) && s.budget.TakeBytes(len(p.Raw)+64) {
+			s.out.Paths = append(s.out.Paths, p)
+		}
+	}
+}
