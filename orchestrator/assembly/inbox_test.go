@@ -285,10 +285,10 @@ func TestApprovedAtMostOnce(t *testing.T) {
 			leave()
 			require.Equal(t, tc.runs, b.runs())
 			var no *skills.Refusal
-			switch {
-			case tc.code == "held":
+			switch tc.code {
+			case "held":
 				require.ErrorIs(t, r.err, sentinel.ErrHeld)
-			case tc.code == "":
+			case "":
 				require.NoError(t, r.err)
 			default:
 				require.ErrorAs(t, r.err, &no)

@@ -135,7 +135,7 @@ func (e *exam) examineApprovals(context.Context) {
 		return
 	}
 	if e.cfg.Approvals.Inbox {
-		e.ok("approvals", describeAsking(rules, always)+" a person; questions wait in the inbox: vedette approvals list")
+		e.ok("approvals", "%s a person; questions wait in the inbox: vedette approvals list", describeAsking(rules, always))
 		return
 	}
 	e.warn("approvals", describeAsking(rules, always)+" a person, and the configuration names no person who is asked",

@@ -16,7 +16,6 @@ import (
 type inboxPlace struct {
 	*app
 	config, db string
-	named      bool // --config was given
 }
 
 func newApprovalsCommand(a *app) *cobra.Command {

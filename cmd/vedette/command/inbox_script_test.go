@@ -145,7 +145,7 @@ func approveTwice(ts *testscript.TestScript, id, digest string) {
 	var wg sync.WaitGroup
 	for n := range both {
 		wg.Go(func() {
-			cmd := osexec.Command(program, "approvals", "approve", id, "--digest", digest) //nolint:gosec,noctx // the script's own
+			cmd := osexec.Command(program, "approvals", "approve", id, "--digest", digest) //nolint:gosec // the script's own
 			cmd.Dir = ts.MkAbs(".")
 			both[n].out, both[n].err = cmd.CombinedOutput()
 		})

@@ -28,20 +28,20 @@ const (
 	elementOfVar                // x[i]=…
 )
 
-func (s *shell) assignVariable(a *syntax.Assign) {
+func assignVariable(s *shell, a *syntax.Assign) {
 	if a.Name == nil {
 		if a.Value != nil {
 			s.expandWords(a.Value)
 		}
 		return
 	}
-	if g := s.readAssignment(a); !g.naked {
-		s.performAssignment(g)
+	if g := readAssignment(s, a); !g.naked {
+		performAssignment(s, g)
 	}
 }
 
 // readAssignment expands what a word assigns.
-func (s *shell) readAssignment(a *syntax.Assign) assignment {
+func readAssignment(s *shell, a *syntax.Assign) assignment {
 	g := assignment{name: a.Name.Value, adds: a.Append, naked: a.Naked && a.Value == nil && a.Array == nil}
 	if a.Index != nil { // x[$(cmd)]=1
 		s.walkSubstitutions(a.Index)
@@ -50,7 +50,7 @@ func (s *shell) readAssignment(a *syntax.Assign) assignment {
 	switch {
 	case g.naked:
 	case a.Array != nil:
-		g.part, g.v, g.headless = listOfVar, s.expandElements(a.Array), isHeadless(a.Array)
+		g.part, g.v, g.headless = listOfVar, expandElements(s, a.Array), isHeadless(a.Array)
 	default:
 		g.v, g.fails = s.expandUnsplit(a.Value, false), mayFail(a.Value)
 	}
@@ -66,7 +66,7 @@ func partOfIndex(index syntax.ArithmExpr) varPart {
 
 // expandElements returns the values that an array's elements have: used as a whole, all of
 // them are fields.
-func (s *shell) expandElements(list *syntax.ArrayExpr) value {
+func expandElements(s *shell, list *syntax.ArrayExpr) value {
 	var v value
 	for _, e := range list.Elems {
 		if e.Value == nil {
@@ -145,9 +145,9 @@ func readAssignmentText(f field) (assignment, bool) {
 }
 
 // performAssignment gives the variable of an assignment its value.
-func (s *shell) performAssignment(g assignment) {
+func performAssignment(s *shell, g assignment) {
 	name := s.followRefs(g.name)
-	v := s.valueOfAssignment(name, g)
+	v := valueOfAssignment(s, name, g)
 	for i, f := range v {
 		if f.size() > maxValue {
 			v[i] = frags{{s: "$" + name, kind: unknownFrag}}
@@ -163,7 +163,7 @@ func (s *shell) performAssignment(g assignment) {
 		defer func() { s.unsure-- }()
 	}
 	if s.hasMark(g.name, referenceVar) {
-		s.referTo(g.name, v, false)
+		referTo(s, g.name, v, false)
 	}
 	s.setWhole(g.name, v)
 	s.bindVariable(name, v)
@@ -174,7 +174,7 @@ func (s *shell) performAssignment(g assignment) {
 
 // valueOfAssignment returns what a variable holds after an assignment, with what it keeps
 // of its elements. The first value is that of the first element.
-func (s *shell) valueOfAssignment(name string, g assignment) value {
+func valueOfAssignment(s *shell, name string, g assignment) value {
 	old, had := s.findHeld(name)
 	if !s.budget.takeItems((len(old) + len(g.v)) / maxAlts) {
 		return g.v
@@ -216,7 +216,7 @@ func (s *shell) valueOfAssignment(name string, g assignment) value {
 }
 
 // assignName gives a variable, or the element that a name with an index names, one value.
-func (s *shell) assignName(name string, v value) {
+func assignName(s *shell, name string, v value) {
 	base, index, element := strings.Cut(name, "[")
 	if !element {
 		s.setVariable(name, v)
@@ -227,7 +227,7 @@ func (s *shell) assignName(name string, v value) {
 	if index == "0]" {
 		g.part = firstOfVar
 	}
-	s.performAssignment(g)
+	performAssignment(s, g)
 }
 
 // declaration is "declare x=1" and its kin.
@@ -240,12 +240,12 @@ type declaration struct {
 }
 
 // declareNames reads a declaration. Without a name it prints those that there are.
-func (s *shell) declareNames(cmd *syntax.DeclClause) stream {
-	d := s.startDeclaration(cmd.Variant.Value)
+func declareNames(s *shell, cmd *syntax.DeclClause) stream {
+	d := startDeclaration(s, cmd.Variant.Value)
 	for _, a := range cmd.Args { // each word is expanded before the first name has its value
 		switch {
 		case a.Name != nil:
-			d.given = append(d.given, s.readAssignment(a))
+			d.given = append(d.given, readAssignment(s, a))
 		case a.Value != nil:
 			s.readQuotedSubscript(a.Value)
 			for _, f := range flattenFields(s.expandWord(a.Value)) {
@@ -253,20 +253,20 @@ func (s *shell) declareNames(cmd *syntax.DeclClause) stream {
 			}
 		}
 	}
-	s.declareEach(&d)
+	declareEach(s, &d)
 	return stream{open: true, taint: taint{leak: leak{secret: len(d.given) == 0}}}
 }
 
 // declareWords is a declaration whose words the shell has expanded: command export x=1.
-func (s *shell) declareWords(name string, args []field) {
-	d := s.startDeclaration(name)
+func declareWords(s *shell, name string, args []field) {
+	d := startDeclaration(s, name)
 	for _, f := range args {
 		d.readWord(f)
 	}
-	s.declareEach(&d)
+	declareEach(s, &d)
 }
 
-func (s *shell) startDeclaration(name string) declaration {
+func startDeclaration(s *shell, name string) declaration {
 	d := declaration{local: s.inFunc && name != "export" && name != "readonly", byName: name == "nameref"}
 	if name == "readonly" {
 		d.add = fixedVar
@@ -298,14 +298,14 @@ func (d *declaration) readWord(f field) {
 }
 
 // declareEach gives the names of a declaration their attributes and values.
-func (s *shell) declareEach(d *declaration) {
+func declareEach(s *shell, d *declaration) {
 	for _, g := range d.given {
 		if d.byName {
 			if g.naked {
 				s.markVariable(g.name, referenceVar, 0)
 				g.v = s.def.vars[g.name]
 			}
-			if s.referTo(g.name, g.v, d.global) {
+			if referTo(s, g.name, g.v, d.global) {
 				continue
 			}
 		}
@@ -315,7 +315,7 @@ func (s *shell) declareEach(d *declaration) {
 		name := s.followRefs(g.name)
 		s.markVariable(name, d.add&^fixedVar, d.take)
 		if !g.naked {
-			s.performAssignment(g)
+			performAssignment(s, g)
 		} else if _, had := s.findHeld(name); !had && d.add&arrayVar != 0 {
 			s.markVariable(name, headlessVar, 0)
 		}
@@ -325,7 +325,7 @@ func (s *shell) declareEach(d *declaration) {
 
 // referTo makes a name stand for the variable that a value names; a global one outlives the
 // function. It reports whether the value is a variable's name.
-func (s *shell) referTo(name string, v value, global bool) bool {
+func referTo(s *shell, name string, v value, global bool) bool {
 	if len(v) != 1 || v.isUnknown() || !syntax.ValidName(v[0].text()) {
 		return false
 	}
@@ -351,14 +351,14 @@ type heldBefore struct {
 
 // runAssigned runs a command with variables of its own: its words are expanded already, and
 // the variables hold what they held when it ends. With stays they may keep their values.
-func (s *shell) runAssigned(list []*syntax.Assign, stays bool, run func() stream) stream {
+func runAssigned(s *shell, list []*syntax.Assign, stays bool, run func() stream) stream {
 	if len(list) == 0 {
 		return run()
 	}
 	held := make([]heldBefore, 0, len(list))
 	for _, a := range list {
 		if a.Name != nil && !a.Naked {
-			held = s.holdAssignment(held, s.readAssignment(a))
+			held = holdAssignment(s, held, readAssignment(s, a))
 		}
 	}
 	for i := range held {
@@ -366,14 +366,14 @@ func (s *shell) runAssigned(list []*syntax.Assign, stays bool, run func() stream
 	}
 	out := run()
 	for _, h := range slices.Backward(held) {
-		s.restoreVariable(h, stays)
+		restoreVariable(s, h, stays)
 	}
 	return out
 }
 
 // holdAssignment performs an assignment for one command, whether the command may run or not,
 // and adds what its variable held before.
-func (s *shell) holdAssignment(held []heldBefore, g assignment) []heldBefore {
+func holdAssignment(s *shell, held []heldBefore, g assignment) []heldBefore {
 	names := []string{g.name, s.followRefs(g.name)}
 	for _, name := range slices.Compact(names) {
 		h := heldBefore{name: name, marks: s.def.marks[name]}
@@ -382,14 +382,14 @@ func (s *shell) holdAssignment(held []heldBefore, g assignment) []heldBefore {
 	}
 	unsure, chain := s.unsure, s.chain
 	s.unsure, s.chain = 0, nil
-	s.performAssignment(g)
+	performAssignment(s, g)
 	s.unsure, s.chain = unsure, chain
 	return held
 }
 
 // restoreVariable gives a variable back what it held before a command. What the command
 // itself has made of it counts beside that.
-func (s *shell) restoreVariable(h heldBefore, stays bool) {
+func restoreVariable(s *shell, h heldBefore, stays bool) {
 	now := s.def.vars[h.name]
 	own := s.ownNames()
 	stays = stays || !now.equalTexts(h.given)

@@ -13,7 +13,7 @@ import (
 func (s *shell) runCallExpr(ce *syntax.CallExpr, in stream) stream {
 	if len(ce.Args) == 0 {
 		for _, a := range ce.Assigns {
-			s.assignVariable(a)
+			assignVariable(s, a)
 		}
 		return stream{open: true, known: true}
 	}
@@ -27,11 +27,11 @@ func (s *shell) runCallExpr(ce *syntax.CallExpr, in stream) stream {
 	if ok { // most
 		argv, choices = s.appendWords(append(argv, literalField(name)), ce.Args[1:])
 		stays := lasting.has(name) || s.def.funcs[name] != nil
-		return s.runAssigned(ce.Assigns, stays, func() stream { return s.runReadings(nil, argv, choices, in) })
+		return runAssigned(s, ce.Assigns, stays, func() stream { return runReadings(s, nil, argv, choices, in) })
 	}
 	first := s.expandWord(ce.Args[0])
 	argv, choices = s.appendWords(argv, ce.Args[1:])
-	return s.runAssigned(ce.Assigns, true, func() stream { return s.runAlternatives(first, argv, choices, in) })
+	return runAssigned(s, ce.Assigns, true, func() stream { return s.runAlternatives(first, argv, choices, in) })
 }
 
 // runAlternatives runs a command once for each value that its first word may have.
@@ -43,7 +43,7 @@ func (s *shell) runAlternatives(first [][]field, rest []field, choices []choice,
 			break
 		}
 		if len(f)+len(rest) > 0 {
-			out = s.runReadings(f, rest, choices, in)
+			out = runReadings(s, f, rest, choices, in)
 		}
 	}
 	return out
@@ -72,9 +72,9 @@ func (s *shell) runWords(argv []field, in stream) stream {
 		return s.runEachWord(argv, in)
 	}
 	from := len(s.out.Paths)
-	t, text, known := s.readOther(argv, in)
+	t, text, known := readOther(s, argv, in)
 	out := s.runEachWord(argv, in)
-	s.takeReading(t, from, false)
+	takeReading(s, t, from, false)
 	if known && text != out.text {
 		out.others = append(out.others, text)
 	}
@@ -380,7 +380,7 @@ func (s *shell) runBuiltin(first field, name string, args []field, in stream) (s
 			return done, false
 		}
 		s.readSubscript(args[1].text)
-		s.assignName(args[1].text, substitutedValue(s.printText(name, args[2:], in)))
+		assignName(s, args[1].text, substitutedValue(s.printText(name, args[2:], in)))
 	case "shift":
 		s.params = s.params[min(1, len(s.params)):]
 	case "command", "exec", "builtin":
@@ -404,7 +404,7 @@ var changesShell = toSet("declare typeset local export readonly " +
 func (s *shell) runKeepingBuiltin(name string, args []field) bool {
 	switch name {
 	case "declare", "typeset", "local", "export", "readonly":
-		s.declareWords(name, args)
+		declareWords(s, name, args)
 	case "set":
 		s.setPositionals(args)
 	case "alias":
@@ -597,7 +597,7 @@ func (s *shell) readIntoNames(args []field, in stream) {
 			s.setWhole(n.text, v)
 			continue
 		}
-		s.assignName(n.text, v)
+		assignName(s, n.text, v)
 	}
 }
 

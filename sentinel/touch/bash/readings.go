@@ -15,7 +15,7 @@ const maxReadings = 16
 
 // runReadings runs a command. All values of a word stand side by side in it, which moves
 // the words behind them: so each is read aside in its own place as well.
-func (s *shell) runReadings(head, rest []field, choices []choice, in stream) stream {
+func runReadings(s *shell, head, rest []field, choices []choice, in stream) stream {
 	argv := slices.Clip(rest) // nothing is added behind them
 	if len(head) > 0 {
 		argv = slices.Concat(head, rest)
@@ -27,19 +27,19 @@ func (s *shell) runReadings(head, rest []field, choices []choice, in stream) str
 		return s.runWords(argv, in)
 	}
 	from := len(s.out.Paths)
-	list, printed := s.readChoices(head, rest, choices, in)
+	list, printed := readChoices(s, head, rest, choices, in)
 	out := s.runWords(argv, in)
 	out.whole = printed.whole && len(out.others) == 0
 	out.others = append(out.others, printed.others...)
 	for _, t := range list {
-		s.takeReading(t, from, true)
+		takeReading(s, t, from, true)
 	}
 	return out
 }
 
 // readChoices reads a command once for each value of its words, and returns what it finds
 // and prints. With several such words the values are paired, which leaves out others.
-func (s *shell) readChoices(head, rest []field, choices []choice, in stream) (list []*Findings, printed stream) {
+func readChoices(s *shell, head, rest []field, choices []choice, in stream) (list []*Findings, printed stream) {
 	n, most := 0, maxReadings
 	if len(head) > 0 && isShellName(programName(head[0].text)) {
 		most = maxAlts
@@ -73,7 +73,7 @@ func hasOther(f field) bool { return f.unsure && f.other != f.text }
 
 // readOther reads a command with the words that may stand in place of its own. One that is
 // then empty is none.
-func (s *shell) readOther(argv []field, in stream) (t *Findings, text string, known bool) {
+func readOther(s *shell, argv []field, in stream) (t *Findings, text string, known bool) {
 	words := make([]field, 0, len(argv))
 	for _, f := range argv {
 		if hasOther(f) {
@@ -96,7 +96,7 @@ func (s *shell) readOther(argv []field, in stream) (t *Findings, text string, kn
 
 // takeReading adds what a command does in another reading of its words. Where that may not
 // be the right one, a danger is a doubt. The paths of the command start at from.
-func (s *shell) takeReading(t *Findings, from int, sure bool) {
+func takeReading(s *shell, t *Findings, from int, sure bool) {
 	if !sure && hasNew(s.out.Dangers, t.Dangers) && !slices.Contains(s.out.Doubts, UnsetTree) {
 		s.addDoubt(OpaqueCommand)
 	}

@@ -179,7 +179,7 @@ func (s *shell) runCommand(cmd syntax.Command, in stream) stream {
 	case *syntax.CoprocClause:
 		return s.fork().runStatement(cmd.Stmt, in)
 	case *syntax.DeclClause:
-		return s.declareNames(cmd)
+		return declareNames(s, cmd)
 	default: // [[ … ]], (( … )), let: only what they substitute runs
 		s.walkSubstitutions(cmd)
 	}
@@ -200,7 +200,7 @@ func (s *shell) runBinary(b *syntax.BinaryCmd, in stream) stream {
 		out := s.runPipeSide(b.Y, left)
 		for _, text := range others {
 			left.text, left.known = text, true
-			s.takeReading(s.readAside(func(g *shell) { g.runPipeSide(b.Y, left) }), to, true)
+			takeReading(s, s.readAside(func(g *shell) { g.runPipeSide(b.Y, left) }), to, true)
 		}
 		if s.made.sends > sends {
 			s.markSentPaths(from, to)
