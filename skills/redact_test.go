@@ -118,7 +118,7 @@ func TestWhichScopeTakesSecrets(t *testing.T) {
 func TestSizedSecrets(t *testing.T) {
 	s := compile(t, skills.Create, vaultSchema)
 	for _, tc := range []struct{ in, want string }{
-		{`{"name":"a","key":"kSECRETSECRETSECRETSECRETSECRETSE"}`, `{"key":"[secret, 32 characters]","name":"a"}`},
+		{`{"name":"a","key":"kSECRETSECRETSECRETSECRETSECRETS"}`, `{"key":"[secret, 32 characters]","name":"a"}`},
 		{`{"key":"ké"}`, `{"key":"[secret, 2 characters]"}`},
 		{`{"key":"k"}`, `{"key":"[secret, 1 character]"}`},
 		{`{"key":""}`, `{"key":"[secret, 0 characters]"}`},

@@ -124,7 +124,7 @@ func (in *Inbox) takeAnswer(tx *store.Tx, a Answer) (Item, error) {
 		return row, &DecidedError{row}
 	case a.Digest != "" && !strings.HasPrefix(row.Digest, a.Digest):
 		return row, &StaleError{row.ID}
-	case a.Word == Yes && slices.Contains(said, a.By):
+	case a.Word == Yes && slices.ContainsFunc(said, func(by string) bool { return personKey(by) == personKey(a.By) }):
 		row.By, row.Via = a.By, ""
 		return row, &DecidedError{row}
 	}
@@ -133,7 +133,7 @@ func (in *Inbox) takeAnswer(tx *store.Tx, a Answer) (Item, error) {
 	if a.Word == No {
 		row.State = StateDenied
 	} else {
-		row.Yes = len(said) + 1
+		row.Yes = countPersons(said) + 1
 		row.By = strings.Join(append(said, a.By), ", ")
 		if row.Yes >= row.Needed {
 			row.State = StateApproved

@@ -359,8 +359,8 @@ func (in *Inbox) openAnswers(ctx context.Context, q inquiry) ([]sealedAnswer, er
 func selectYes(given []sealedAnswer, need requirement) (out []sealedAnswer) {
 	said := map[string]bool{}
 	for _, a := range given {
-		if a.Word == Yes && !said[a.By] && need.allows(a.By) {
-			said[a.By] = true
+		if a.Word == Yes && !said[personKey(a.By)] && need.allows(a.By) {
+			said[personKey(a.By)] = true
 			out = append(out, a)
 		}
 	}

@@ -370,6 +370,8 @@ func TestInboxWhoMayAnswer(t *testing.T) {
 			[]string{"dan"}, nil, false},
 		"this requester": {[]approval.Rule{{Users: []string{"guest-*", "a*"}, Approvers: []string{"bob"}}},
 			[]string{"bob"}, []string{"dan"}, false},
+		"nor another name of theirs": {[]approval.Rule{{ExcludeRequester: true}}, []string{"bob"}, []string{"Ann", "local:ANN", "\uff41nn"},
+			false},
 		"not the requester": {[]approval.Rule{{ExcludeRequester: true}}, []string{"bob", "local:bob"}, []string{"ann", "local:ann"}, false},
 		"disjoint":          {[]approval.Rule{{Approvers: []string{"bob"}}, {Approvers: []string{"cat"}}}, nil, nil, true},
 		"only themselves":   {[]approval.Rule{{Approvers: []string{"ann"}, ExcludeRequester: true}}, nil, nil, true},

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/vedette-dev/vedette/internal/userglob"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -65,7 +68,7 @@ func NewPolicy(rules []Rule) (*Policy, error) {
 			}
 			read.users = append(read.users, g)
 		}
-		if n := len(slices.Compact(slices.Sorted(slices.Values(r.Approvers)))); n > 0 && r.Min > n {
+		if n := countPersons(r.Approvers); n > 0 && r.Min > n {
 			refuse(".min", fmt.Sprintf("is %d and approvers names %d, so no call could ever be approved", r.Min, n))
 		}
 		p.rules = append(p.rules, read)
@@ -81,7 +84,8 @@ type requirement struct {
 	needed   int
 	among    []string // who may answer; nil is everybody who is authenticated
 	bounded  bool     // among counts
-	excluded string   // a requester who may not; empty is no one
+	excludes bool     // the requester may not
+	excluded string   // their key, see personKey
 	rules    []string // the rules that match
 }
 
@@ -98,7 +102,7 @@ func (p *Policy) require(skill string, effect skills.Effect, user string) requir
 		out.rules = append(out.rules, r.path)
 		out.needed = max(out.needed, r.Min)
 		if r.ExcludeRequester {
-			out.excluded = user
+			out.excludes, out.excluded = true, personKey(user)
 		}
 		switch {
 		case len(r.Approvers) == 0:
@@ -116,9 +120,25 @@ func (r policyRule) matchesCall(skill string, effect skills.Effect, user string)
 		(len(r.users) == 0 || slices.ContainsFunc(r.users, func(g userglob.Glob) bool { return g.Matches(user) }))
 }
 
-// allows reports whether the person may answer.
+// personKey is the same for all names of one person: with and without LocalPrefix, in any case of
+// letters and any form of Unicode.
+func personKey(name string) string {
+	return cases.Fold().String(norm.NFKC.String(strings.TrimPrefix(name, LocalPrefix)))
+}
+
+// countPersons counts the people behind names.
+func countPersons(names []string) int {
+	people := map[string]bool{}
+	for _, n := range names {
+		people[personKey(n)] = true
+	}
+	return len(people)
+}
+
+// allows reports whether the person may answer. Of a requester without a name each person could be
+// the one, so none may.
 func (r requirement) allows(by string) bool {
-	if r.excluded != "" && (by == r.excluded || strings.TrimPrefix(by, LocalPrefix) == r.excluded) {
+	if r.excludes && (r.excluded == "" || personKey(by) == r.excluded) {
 		return false
 	}
 	return !r.bounded || slices.Contains(r.among, by)
@@ -126,14 +146,11 @@ func (r requirement) allows(by string) bool {
 
 // isMeetable reports whether enough people may answer for a yes to be possible at all.
 func (r requirement) isMeetable() bool {
+	if r.excludes && r.excluded == "" {
+		return false
+	}
 	if !r.bounded {
 		return true
 	}
-	able := map[string]bool{}
-	for _, by := range r.among {
-		if r.allows(by) {
-			able[by] = true
-		}
-	}
-	return len(able) >= r.needed
+	return countPersons(slices.DeleteFunc(slices.Clone(r.among), func(by string) bool { return !r.allows(by) })) >= r.needed
 }

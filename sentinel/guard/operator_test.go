@@ -24,6 +24,8 @@ func TestOperatorsCommands(t *testing.T) {
 		"timeout 5 vedette pause --lift --all",
 		"echo y | vedette journal purge --user ann", "vedette journal purge --user ann --yes", "vedette ledger show --values X",
 		"vedette habits revoke --user ann", "vedette habits list --json", "$UNKNOWN habits revoke 3f9a",
+		"vedette approvals approve 3f9a --digest d", "vedette approval deny 3f9a", "vedette approvals show 3f9a --json",
+		"setsid sh -c 'sleep 3; vedette approvals approve 3f9a' &", "$UNKNOWN approvals approve 3f9a",
 		"vedette ledger show X --values=true", "vedette ledger --db F show X --values",
 		"vedette --config F pause --lift --all", "vedette --config=F pause --lift --all", "vedette -- pause --lift",
 		"vedette 'pause' --lift --all", `v\edette pau\se --lift --all`, `"vedette" "pause" --lift --all`,

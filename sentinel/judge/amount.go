@@ -266,13 +266,14 @@ func isThousands(f string) bool {
 	return rest == "" || len(rest) <= 3 && (rest[0] == '.' || rest[0] == ',') && isDigits(rest[1:])
 }
 
-// isMoneyAt reports whether the words from one place to another are a sum: a currency stands at
-// them, or a word of paying before them.
+// isMoneyAt reports whether the words from one place to another are a sum: a word of paying stands
+// before them, or a sign of a currency at their head, and no thing that is counted follows. "Invoice
+// 12 250 euros" may be two numbers, and so may "3 500 euro instalments".
 func isMoneyAt(fields []string, from, to int) bool {
-	if from > 0 && isPayWord(fields[from-1]) || to < len(fields) && currencies[strings.Trim(fields[to], ".,;:!?()'\"")] {
-		return true
+	if to+1 < len(fields) && strings.Trim(fields[to], ".,:;!?()\"'") == fields[to] && currencies[fields[to]] && !isSmallWord(fields[to+1]) {
+		return false
 	}
-	return strings.ContainsAny(fields[from], "$€£¥") || hasUnit(fields[to-1])
+	return from > 0 && isPayWord(fields[from-1]) || strings.ContainsAny(fields[from], "$€£¥")
 }
 
 // dropThousands drops thousands separators and makes a decimal comma a point. Only
@@ -364,7 +365,7 @@ func findOtherCurrency(v *view) finding {
 			}
 		}
 		if code := currencyCodes[s]; len(have) > 0 && !have[code] && !v.own.raw[s] &&
-			!((have["usd"] || code == "gbp") && strings.Contains(v.own.fold, "pound")) {
+			!(have["usd"] && strings.Contains(v.own.fold, "pound")) {
 			f.add(v.declaredName(a))
 		}
 	})

@@ -13,9 +13,12 @@ import (
 // that of an author and nowhere else, no text told the agent to write there.
 
 // isAuthor reports whether strangers' texts have a recipient as the author of what the agent
-// read, and nowhere else. No payment goes to an author, and no rule that goes on working by itself.
+// read, and nowhere else. No payment goes to an author, no right, no copy, and no rule that goes on
+// working by itself.
 func isAuthor(v *view, val value) bool {
-	if v.s.Effect() == skills.CostsMoney || v.p.needs&pays != 0 || isAny(splitName(v.c.Name()), standingNames) || v.isPasted(val) {
+	isCopy := isAny(lastWord(v.splitArgName(val.arg)), copyNames)
+	if v.s.Effect() == skills.CostsMoney || v.p.needs&(pays|letsIn) != 0 || isCopy ||
+		isAny(splitName(v.c.Name()), standingNames) || v.isPasted(val) {
 		return false
 	}
 	wrote := false
@@ -36,6 +39,9 @@ func isAuthor(v *view, val value) bool {
 	}
 	return wrote
 }
+
+// copyNames are of arguments that hold who gets a copy.
+var copyNames = wordSet("cc bcc copy copies")
 
 // isLaterInThread reports whether an address isn't the one who wrote the first message of what
 // the agent read. Somebody whom a later message brings in is new: see findParticipant.

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/vedette-dev/vedette/internal/scrub"
@@ -28,12 +29,16 @@ func findAddressInContent(v *view) finding {
 	})
 }
 
-// isPattern reports whether a value chooses by a pattern: "from:*@mill.example" under match. It
-// is no address, and goes out to no one.
+// isPattern reports whether a value chooses all senders of one domain, and nothing else stands in it:
+// "from:*@mill.example" under match. It is no address, unless what it chooses is removed or sent on.
 func isPattern(v *view, val value) bool {
-	return strings.Contains(val.fold, "*") && !strings.Contains(val.fold, "://") && len(val.fold) <= maxTargetText &&
-		isAny(lastWord(v.splitArgName(val.arg)), queryNames)
+	domain, all := strings.CutPrefix(strings.TrimPrefix(val.fold, "from:"), "*@")
+	return all && !strings.ContainsAny(domain, "*@ ,;:/") && isAny(lastWord(v.splitArgName(val.arg)), queryNames) &&
+		!slices.ContainsFunc(v.contents, func(o value) bool { return isAny(splitName(o.fold), harshWords) })
 }
+
+// harshWords say that what a rule chooses is lost to its reader, or goes to somebody else.
+var harshWords = wordSet("delete discard remove trash purge forward redirect block reject spam junk")
 
 // findSecretInContent looks for what looks like a secret in what would go out. It
 // costs more where the request has neither it nor a word for it.

@@ -33,7 +33,7 @@
 //	unrelated          -40  neither what it does nor what it does it to is spoken of: the mark of an injected call
 //	look_only          -35  the request only asks to look
 //	other_action       -35  the field is spoken of, but another thing was asked for
-//	other_topic        -35  the action is spoken of, but in another field; -10 on known things, see Known things
+//	other_topic        -35  the action is spoken of, but in another field
 //
 // Words of a request that only assent ("yes, do it") have the request before them, too. So do
 // those that only point back ("the same for the others"), where that one asked for a change.
@@ -106,7 +106,7 @@
 //	many_more          -31  three times and more as many things as any number in the request
 //	data_in_url        -31  a stranger's page is asked for with something of other results in its address
 //	unreadable_request -31  see Languages
-//	wordless_request   -31  the same; -10 on known things
+//	wordless_request   -31  the same
 //	over_limit         -35  more than the most that the request states: "at most 500", "under 20 euros";
 //	                        of several limits that of what is paid: "under 500, and the deposit under 100"
 //	unasked            -15  a switch is turned on, or a right is given, for which the request has no word
@@ -267,15 +267,6 @@
 // in doubt and costs the same. So is a place that the agent read in then and no result names. Where
 // this turn read no strangers' text, and the call can be undone, costs nothing and removes nothing,
 // either costs 10 at most.
-//
-// # Known things
-//
-// A stranger of this turn could have asked for what the request has no word for. Where this turn
-// read none, a call that can be taken back, and removes nothing, is on known things if whom it
-// reaches and what it names is the user's word or a trusted record's. After an earlier turn's
-// stranger that holds for what it costs, too. A trusted result was read, in this turn or before: where
-// there is none, nothing is known. Then other_topic and wordless_request ask beside
-// another sign alone.
 //
 // # Guests
 //

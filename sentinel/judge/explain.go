@@ -43,63 +43,6 @@ func explainOrigin(v *view, val value, o origin) string {
 	return ""
 }
 
-// softDoubt is what a doubt costs that asks beside another sign alone.
-const softDoubt = 10
-
-// costOfExplained is what a value costs that its place explains. A trusted record of an earlier turn
-// is nearly as good as one of this turn, where this turn read no stranger and the call can be undone.
-func costOfExplained(v *view, signal string, cost int) int {
-	if strings.HasSuffix(signal, signalEarlier) && !v.isFinal() && v.p.needs&removes == 0 && !readsStrangers(v) {
-		return min(cost, softDoubt)
-	}
-	return cost
-}
-
-// readsStrangers reports whether this turn read what others could have written.
-func readsStrangers(v *view) bool { return v.c.TaintedThisTurn() || v.c.Grant().MissionTainted() }
-
-// isOnKnownThings reports whether this turn read no strangers' text, the call is no removal and can
-// be taken back, and all that it names is the user's word or a trusted record's. Where an earlier
-// turn read strangers, that holds for what the call costs, too. Where no trusted result was read,
-// nothing is known of what came before.
-func isOnKnownThings(v *view) bool {
-	if v.request == nil || v.s.Effect() == skills.Irreversible || v.p.needs&removes != 0 || readsStrangers(v) ||
-		len(v.values) > maxValues || !knowsRecords(v) {
-		return false
-	}
-	return !slices.ContainsFunc(v.values, func(val value) bool {
-		return choosesThing(v, val) && !v.isGrounded(val) && !isListedEarlier(v, val)
-	})
-}
-
-// knowsRecords reports whether this turn or an earlier one has a trusted result.
-func knowsRecords(v *view) bool {
-	if len(v.trusted) > 0 {
-		return true
-	}
-	for r := range v.c.Trace().PastResults() {
-		if r.Trust == skills.Trusted && isLook(r.Step) {
-			return true
-		}
-	}
-	return false
-}
-
-// choosesThing reports whether a value says whom or what a call is for, or what it costs after a
-// stranger's text.
-func choosesThing(v *view, val value) bool {
-	switch val.kind {
-	case recipient, host, account:
-		return true
-	case reference:
-		return val.target || v.isPathOrID(val)
-	case amount:
-		return v.s.Effect() == skills.CostsMoney && v.c.Tainted()
-	case noTarget, readHost, numKinds:
-	}
-	return false
-}
-
 // isListedEarlier reports whether a trusted record of an earlier turn has a value by itself.
 func isListedEarlier(v *view, val value) bool {
 	if val.kind == amount && math.IsInf(val.amount, 0) {

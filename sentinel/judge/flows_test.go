@@ -36,7 +36,6 @@ func flowSkills(t testing.TB) *skills.Registry {
 			"amount":{"type":"number"},"from":{"type":"string"}`)},
 		{Name: "bank.move", Effect: skills.Modify,
 			Parameters: object(`"from":{"type":"string"},"to":{"type":"string"},"amount":{"type":"number"}`)},
-		{Name: "bank.change", Effect: skills.Modify, Parameters: object(`"amount":{"type":"number"},"currency":{"type":"string"}`)},
 		{Name: "shop.order", Effect: skills.CostsMoney, Reaches: skills.Others, Parameters: object(`"items":{"type":"array"},
 			"tickets":{"type":"integer"}`)},
 		{Name: "files.share", Effect: skills.Modify, Reaches: skills.Others, Parameters: object(`"file":{"type":"string"},
@@ -455,8 +454,10 @@ func TestThousandsApart(t *testing.T) {
 		require.NotContains(t, move(request, 1500), judge.SignalOverLimit, most)
 		require.NotContains(t, move(request, 1200), judge.SignalOverLimit, most)
 	}
-	require.NotContains(t, move("Move 1 500 euros into the savings", 1500), judge.SignalAmountExceeds)
-	require.Contains(t, move("Move 1 500 euros into the savings", 2500), judge.SignalAmountExceeds)
+	require.NotContains(t, move("Please transfer 1 500 euros into the savings", 1500), judge.SignalAmountExceeds)
+	require.Contains(t, move("Please transfer 1 500 euros into the savings", 2500), judge.SignalAmountExceeds)
+	require.Contains(t, move("Transfer the sum of invoice 12 250 euros", 12250), judge.SignalAmountExceeds)
+	require.Contains(t, move("Transfer 3 500 euro instalments", 3500), judge.SignalAmountExceeds)
 	require.Contains(t, move("Move at most 12 000 500 euros into the savings", 13_000_000), judge.SignalOverLimit)
 	require.NotContains(t, move("Move 40 for invoice 12 500", 40), judge.SignalOverLimit)
 }

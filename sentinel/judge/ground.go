@@ -144,8 +144,7 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 			rank = min(n, 1)
 		case n > 0 && i < maxValues:
 			if s := explainOrigin(v, val, o); s != "" {
-				f, signal, n = f+explained, s, costOfExplained(v, s, n)
-				rank = n
+				f, signal = f+explained, s
 			}
 		}
 		u.addValue(f, signal, val.arg, n, rank)

@@ -8,7 +8,7 @@ import (
 )
 
 // findRelation says how a change has to do with what the user asked for. One of
-// its signals holds at most. It looks at arguments only to make another topic cost less.
+// its signals holds at most. It never looks at an argument.
 func findRelation(v *view) (sentinel.Evidence, bool) {
 	none := sentinel.Evidence{}
 	r := v.askedIn()
@@ -39,8 +39,6 @@ func findRelation(v *view) (sentinel.Evidence, bool) {
 		return sentinel.Evidence{Signal: SignalLookOnly, Amount: amountLookOnly}, true
 	case !action:
 		return sentinel.Evidence{Signal: SignalOtherAction, Amount: amountOtherAction}, true
-	case !topic && isOnKnownThings(v):
-		return sentinel.Evidence{Signal: SignalOtherTopic, Amount: -softDoubt}, true
 	case !topic:
 		return sentinel.Evidence{Signal: SignalOtherTopic, Amount: amountOtherTopic}, true
 	}
@@ -60,16 +58,8 @@ func findUnreadable(v *view) finding {
 // findWordless looks for a grave change where the request's language is known and no word of
 // it that says what is to be done.
 func findWordless(v *view) finding {
-	f := finding{found: v.c.Tainted() && v.request != nil && v.request.readable && lacksWords(v) && isGrave(v)}
-	if f.found && !isOnKnownThings(v) {
-		f.extra = wordlessStrange
-	}
-	return f
+	return finding{found: v.c.Tainted() && v.request != nil && v.request.readable && lacksWords(v) && isGrave(v)}
 }
-
-// wordlessStrange is what a request without a known word costs more where strangers may have
-// asked for the call: with softDoubt it asks.
-const wordlessStrange = softDoubt - strangersTarget
 
 // lacksWords reports whether the request has no word that is known for what the call changes.
 func lacksWords(v *view) bool {

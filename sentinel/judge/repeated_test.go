@@ -80,12 +80,3 @@ func TestSpentCountsTowardsTheLimit(t *testing.T) {
 		require.NotContains(t, signals(v), judge.SignalSpentOverLimit, name)
 	}
 }
-
-// Pounds are a currency and a weight.
-func TestPoundsAreACurrency(t *testing.T) {
-	g := attack{request: "Convert 300 pounds' worth to euros", skill: "bank.change",
-		args: map[string]any{"amount": 300, "currency": "GBP"}}
-	require.NotContains(t, signals(g.decide(t)), judge.SignalOtherCurrency)
-	g.args["currency"] = "USD"
-	require.Contains(t, signals(g.decide(t)), judge.SignalOtherCurrency)
-}

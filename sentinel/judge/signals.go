@@ -147,7 +147,7 @@ func viewSignals() []viewSignal {
 		{SignalDataInURL, -31, findDataInURL},
 		{SignalOtherFile, -31, findOtherFile},
 		{SignalUnreadable, -31, findUnreadable},
-		{SignalWordless, -softDoubt, findWordless},
+		{SignalWordless, -31, findWordless},
 		{SignalOtherID, -strangersTarget, findOtherID},
 		{SignalSensitiveFlow, -20, findSensitiveFlow},
 		{SignalPrivateOutward, -31, findPrivateOutward},

@@ -322,7 +322,7 @@ func isOperatorWord(command field, rest []field) bool {
 		return true
 	}
 	switch command.text {
-	case "pause", "journal", "habits":
+	case "pause", "journal", "habits", "approvals", "approval":
 		return !asksHelp(rest)
 	case "ledger": // its records are no secret, what the journal holds of them is
 		return slices.ContainsFunc(rest, func(f field) bool { return f.unknown || strings.HasPrefix(f.text, "--values") })
@@ -346,7 +346,8 @@ func (s *shell) guessOperator(f field, args []field) {
 		opt, _, _ := strings.Cut(a.text, "=")
 		return slices.Contains([]string{"--lift", "--all", "--user", "--skill"}, opt)
 	}) || args[0].text == "journal" && args[1].text == "purge" ||
-		args[0].text == "habits" && args[1].text == "revoke") {
+		args[0].text == "habits" && args[1].text == "revoke" ||
+		(args[0].text == "approvals" || args[0].text == "approval") && slices.Contains([]string{"approve", "deny", "show"}, args[1].text)) {
 		s.addDanger(Operator)
 	}
 }
