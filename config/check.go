@@ -32,8 +32,10 @@ func (l *loader) checkAll() {
 	l.checkRoles()
 	l.checkRules()
 	l.checkWho()
+	l.checkNotify()
+	assistantsCheck{l}.checkAll()
 	l.checkTests()
-	l.checkListen()
+	l.checkServer()
 	l.checkLimitStore()
 	l.checkTelemetry()
 	l.checkTargets()
@@ -129,6 +131,43 @@ func (l *loader) checkWho() {
 	}
 }
 
+// checkNotify refuses channels that nothing feeds, that have no place or two, or one name.
+func (l *loader) checkNotify() {
+	list := l.valueAt("approvals", "notify")
+	if list == nil || list.kind != listNode {
+		return
+	}
+	if !l.cfg.Approvals.Inbox {
+		l.out.add(list.pos, "approvals.notify is for the inbox; add inbox: true beside it, or remove it")
+	}
+	known, names := l.knownSkills(), map[string]Position{}
+	for i, n := range list.items {
+		if n.kind != mappingNode || i >= len(l.cfg.Approvals.Notify) {
+			continue
+		}
+		places := 0
+		for _, kind := range notifyKinds {
+			if n.get(kind) != nil {
+				places++
+			}
+		}
+		if places != 1 {
+			l.out.add(n.pos, "approvals.notify[%d] has %d places to send to and needs one; write one of smtp, slack, teams and webhook", i, places)
+		}
+		c := l.cfg.Approvals.Notify[i]
+		if first, twice := names[c.Name]; twice && c.Name != "" {
+			l.out.add(n.get("name").pos, "approvals.notify[%d]: another channel has the name %q already, at %s; give one of them another name",
+				i, c.Name, first)
+		}
+		names[c.Name] = n.pos
+		if skills := n.get("skills"); skills != nil && skills.kind == listNode {
+			for _, s := range skills.items {
+				l.checkPattern(s, known)
+			}
+		}
+	}
+}
+
 // checkModify refuses a rule that rewrites and doesn't say what, and the reverse.
 func (l *loader) checkModify(i int, r *Rule, n *node) {
 	list := n.get("modify")
@@ -174,6 +213,90 @@ func (l *loader) hideUnknown(n *node, what, got string, known []string) string {
 		return "unknown " + what + " given by the environment"
 	}
 	return unknownWord(what, got, known)
+}
+
+// checkServer refuses a server that few operators mean: reached from elsewhere without TLS, names
+// that are none, an issuer whose tokens could do nothing.
+func (l *loader) checkServer() {
+	l.checkListen()
+	s := l.valueAt("server")
+	if s == nil || s.kind != mappingNode {
+		return
+	}
+	if n := s.get("public_url"); l.becameValue(n, l.cfg.Server.PublicURL) {
+		if msg := publicURLMistake(n.text); msg != "" {
+			l.out.add(n.pos, "server.public_url %s", msg)
+		}
+	}
+	l.checkServerNames(s)
+	l.checkServerReach(s)
+	l.checkIssuer(nodeBelow(s, "auth", "oidc"))
+}
+
+// checkServerNames refuses hosts and networks that are none.
+func (l *loader) checkServerNames(s *node) {
+	for i, n := range listItems(s.get("hosts")) {
+		if host, _, ok := listenAddress(n.text); !validHost(n.text) && (!ok || host == "") && !n.bad && n.kind == scalarNode {
+			l.out.add(n.pos, "server.hosts[%d] must be a host such as vedette.internal, with a port or without%s", i, describeGot(n))
+		}
+	}
+	for i, n := range listItems(s.get("proxies")) {
+		if _, ok := parseNetwork(n.text); !ok && !n.bad && n.kind == scalarNode {
+			l.out.add(n.pos, "server.proxies[%d] must be a network such as 10.0.0.0/8, or one address%s", i, describeGot(n))
+		}
+	}
+}
+
+// checkServerReach refuses a server that is reached from elsewhere without TLS.
+func (l *loader) checkServerReach(s *node) {
+	tls := s.get("tls")
+	for _, key := range []string{"cert", "key"} {
+		if tls != nil && tls.kind == mappingNode && tls.get(key) == nil {
+			l.out.add(tls.pos, "server.tls.%s is missing; a certificate needs its file and its key's", key)
+		}
+	}
+	n := s.get("listen")
+	_, _, ok := listenAddress(l.cfg.Server.Listen)
+	if n == nil || !ok || l.cfg.Server.IsLoopback() {
+		return
+	}
+	if tls == nil && s.get("proxies") == nil {
+		l.out.add(n.pos, "server.listen is reached from other machines, and tokens would go there in the open; "+
+			"write tls: {cert: …, key: …}, or proxies: [NETWORK] where a proxy ends TLS, or listen on 127.0.0.1")
+	}
+	if s.get("public_url") == nil {
+		l.out.add(n.pos, "server.public_url is missing: a server that is reached from other machines must know its name; "+
+			"write public_url: https://vedette.example.com")
+	}
+}
+
+// checkIssuer refuses an issuer whose tokens could do nothing, or everything.
+func (l *loader) checkIssuer(n *node) {
+	if n == nil || n.kind != mappingNode {
+		return
+	}
+	for _, key := range []string{"issuer", "audience"} {
+		if n.get(key) == nil {
+			l.out.add(n.pos, "server.auth.oidc.%s is missing", key)
+		}
+	}
+	if is := n.get("issuer"); l.becameValue(is, l.cfg.Server.Auth.OIDC.Issuer) {
+		u, err := url.Parse(is.text)
+		if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
+			u.Scheme != "https" && (u.Scheme != "http" || !isThisMachine(u.Hostname())) {
+			l.out.add(is.pos, "server.auth.oidc.issuer must be an https address, or http on this machine, without user and query")
+		}
+	}
+	if n.get("scopes") == nil && n.get("groups") == nil {
+		l.out.add(n.pos, "server.auth.oidc says nowhere what its users may do; write groups: [{group: staff, scopes: [chat]}], or scopes: [chat]")
+	}
+	seen := map[string]bool{}
+	for i, g := range l.cfg.Server.Auth.OIDC.Groups {
+		if seen[g.Group] && i < len(listItems(n.get("groups"))) {
+			l.out.add(n.get("groups").items[i].pos, "server.auth.oidc.groups names the group %s twice", quoteWord(g.Group))
+		}
+		seen[g.Group] = true
+	}
 }
 
 // checkListen refuses an address that no server could listen on.

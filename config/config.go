@@ -31,6 +31,10 @@ type Config struct {
 	Judge Judge `yaml:"judge"`
 	// Sentinel shapes the model review.
 	Sentinel Sentinel `yaml:"sentinel"`
+	// Orchestrator is how requests are split into missions.
+	Orchestrator Orchestrator `yaml:"orchestrator"`
+	// Assistants are what chat interfaces choose by the name of a model.
+	Assistants map[string]Assistant `yaml:"assistants" json:",omitempty" cfg:"key=name"`
 	// Agents are the times of agents.
 	Agents Agents `yaml:"agents"`
 	// Limits are the budgets and the breaker of skills.
@@ -124,6 +128,15 @@ type Model struct {
 	MaxTokens int `yaml:"max_tokens" cfg:"min=16,max=10000000"`
 	// Price is what budgets in money count with.
 	Price Price `yaml:"price"`
+	// Stream is "off" for a server that can't stream its answers; empty is on.
+	Stream string `yaml:"stream" cfg:"enum=on|off"`
+}
+
+// Orchestrator says how the model works that splits requests into missions.
+type Orchestrator struct {
+	// Prompt takes the place of the built-in instructions. The list of skills follows it in
+	// any case.
+	Prompt string `yaml:"prompt" cfg:"empty"`
 }
 
 // SkillFiles says where skills are read from.
@@ -207,6 +220,8 @@ type Approvals struct {
 	// Who says who may answer which questions in the inbox. All rules that match a call hold
 	// together.
 	Who []WhoRule `yaml:"who" json:",omitempty" cfg:"nonempty"`
+	// Notify are the channels that are told of questions in the inbox.
+	Notify []NotifyChannel `yaml:"notify" json:",omitempty" cfg:"nonempty"`
 }
 
 // WhoRule says who may answer questions about some calls. What it leaves out matches every call.
@@ -275,12 +290,6 @@ type Journal struct {
 type Keys struct {
 	// Dir is an absolute folder; by default vedette-keys beside the database.
 	Dir string `yaml:"dir"`
-}
-
-// Server is the HTTP server.
-type Server struct {
-	// Listen is host:port. The default is reached from this machine alone.
-	Listen string `yaml:"listen"`
 }
 
 // Credential says where the program finds what a user's calls authenticate with.

@@ -297,6 +297,9 @@ func (d *decoder) decodeList(p place, v reflect.Value, f field) {
 	}
 	out := reflect.MakeSlice(v.Type(), len(p.n.items), len(p.n.items))
 	for i := range p.n.items {
+		if def, ok := out.Index(i).Addr().Interface().(defaulter); ok {
+			def.setDefaults()
+		}
 		d.decodeValue(p.placeOfItem(i), out.Index(i), field{pattern: f.pattern, enum: f.enum})
 	}
 	v.Set(out)

@@ -14,6 +14,7 @@ var descriptions = map[string]string{
 	"Config.guard":               "Adds to the built-in guard, never removes.",
 	"Config.judge":               "Thresholds of the graded judge.",
 	"Config.sentinel":            "The model review.",
+	"Config.orchestrator":        "How the model works that splits requests into missions.",
 	"Config.agents":              "The times of agents; waits for people are not counted.",
 	"Config.limits":              "Budgets, and the breaker that every skill has.",
 	"Config.approvals":           "How people are asked.",
@@ -23,7 +24,9 @@ var descriptions = map[string]string{
 	"Config.keys":                "Where keys live.",
 	"Config.credentials": "What a user's calls authenticate with, by name: skills name them in their run block, models never see " +
 		"them. One of fewer than 8 bytes counts as missing.",
-	"Config.server":    "The HTTP server.",
+	"Config.server": "The HTTP server of vedette serve.",
+	"Config.assistants": "Assistants by name, which chat interfaces choose as their model below /assistants/v1/ (default one, vedette, " +
+		"that works as the rest of this file says).",
 	"Config.telemetry": "Metrics and traces, both off by default. No value of a call is in them.",
 
 	"Model.model":       "What the server calls the model.",
@@ -44,7 +47,8 @@ var descriptions = map[string]string{
 	"Model.requests_per_minute": "How many requests a minute the review may send to the model from this process (default no bound).",
 	"Model.max_tokens": "Bounds an answer to agents and orchestrator in tokens, reasoning included (default: the server's own " +
 		"bound).",
-	"Model.price": "What a million tokens cost, for budgets in money.",
+	"Model.stream": "Whether answers are streamed to readers who follow them (default on); off for a server that can't stream.",
+	"Model.price":  "What a million tokens cost, for budgets in money.",
 
 	"SkillFiles.include": "Glob patterns relative to this file's folder; ** crosses folders. Each must match a file.",
 	"SkillFiles.known": "Skills that the program registers itself, in Go: the same keys as in a skill file, without run. Rules " +
@@ -83,6 +87,9 @@ var descriptions = map[string]string{
 	"AgentLimits.tokens": "Tokens that an agent's model calls may take (default no bound).",
 	"AgentLimits.cost":   "What an agent's model calls may cost, in the currency of the models' prices (default no bound).",
 
+	"Orchestrator.prompt": "Instructions in place of the built-in ones; the list of skills follows them. Keep what they say of agents, " +
+		"waits and refusals.",
+
 	"Agents.timeout":      "An agent's time, waits for people and the orchestrator aside (default 60s).",
 	"Agents.help_timeout": "How long an agent waits when it has asked the orchestrator for help (default 5m).",
 	"Agents.wave_timeout": "The time of agents that are started together; waits for people and the orchestrator aside; then they " +
@@ -105,6 +112,28 @@ var descriptions = map[string]string{
 		"A program with an approver of its own doesn't use it.",
 	"Approvals.who": "Who may answer which questions of the inbox; all rules that match a call hold together. Without a rule " +
 		"everybody who is authenticated may, and one yes is enough.",
+	"Approvals.notify": "Channels that are told of questions in the inbox. " +
+		"A message names skills, users and times, and holds no value of a call.",
+	"NotifyChannel.name":     "Names the channel in the database and the log.",
+	"NotifyChannel.skills":   "Names of skills, domain.* or *; without it, every skill.",
+	"NotifyChannel.batch":    "How long new questions are gathered before a message is sent (default 5s).",
+	"NotifyChannel.throttle": "The least time between two messages (default 30s).",
+	"NotifyChannel.decided":  "true sends a message too when questions that the channel was told of wait no more.",
+	"NotifyChannel.smtp":     "Sends mail.",
+	"NotifyChannel.slack":    "Posts to an incoming webhook of Slack.",
+	"NotifyChannel.teams":    "Posts to a workflow of Microsoft Teams.",
+	"NotifyChannel.webhook":  "Posts JSON, signed as Standard Webhooks says.",
+	"NotifySMTP.host":        "The mail server.",
+	"NotifySMTP.port":        "Its port (default 587, with tls: tls 465, with tls: none 25).",
+	"NotifySMTP.tls":         "starttls, tls from the first byte, or none, which is for a server on this machine alone (default starttls).",
+	"NotifySMTP.username":    "Who signs in; without it the server isn't asked to authenticate.",
+	"NotifySMTP.password":    "The password; take it from the environment.",
+	"NotifySMTP.from":        "The sender's address.",
+	"NotifySMTP.to":          "One address, or a list of them.",
+	"NotifyURL.url":          "The address, with https. It is all that posting there takes, so take it from the environment.",
+	"NotifyWebhook.url":      "The receiver's address, with https.",
+	"NotifyWebhook.secrets": "One secret, or several while a receiver goes over to a new one; " +
+		"each is whsec_ and base64 of 24 to 64 bytes.",
 	"WhoRule.skill":             "A skill's name, domain.* or * (default *).",
 	"WhoRule.effect":            "One effect; without it, every effect.",
 	"WhoRule.users":             "Patterns of the ids of users on whose behalf a call is made, with * and ?; without it, every user.",
@@ -130,7 +159,73 @@ var descriptions = map[string]string{
 
 	"Keys.dir": "Folder of the keys (default vedette-keys beside the database).",
 
-	"Server.listen": "host:port to listen on (default 127.0.0.1:8420).",
+	"Server.listen": "host:port that vedette serve listens on (default 127.0.0.1:8420). Anything but the loopback needs tls or " +
+		"proxies, and public_url.",
+	"Server.public_url": "The address by which people and programs reach the server, such as https://vedette.example.com: links " +
+		"lead there, and requests must name it (default the address it listens on).",
+	"Server.hosts":   "Further names that requests may have in their Host header, such as vedette.internal or 10.0.0.5:8420.",
+	"Server.tls":     "Certificate of the server; both files are read again when they change.",
+	"Server.proxies": "Networks of proxies that end TLS before the server, such as 10.0.0.0/8. Their X-Forwarded-For is believed.",
+	"Server.metrics": "Who may read /metrics: admin, tokens with that scope, or loopback, callers on this machine too (default admin).",
+	"Server.auth":    "Who may call, besides the tokens of vedette token.",
+	"Server.limits":  "Bounds of requests and connections.",
+	"Server.chat":    "How chat interfaces are answered below /assistants/v1/.",
+
+	"ServerChat.idle": "How long after its last request a token goes on with its conversation, where the request names none (default 30m).",
+	"ServerChat.hold": "How long an answer is held open while a person is asked; then it ends and names the approval (default 45s).",
+
+	"Assistant.description": "What it is for, in a line for people who choose.",
+	"Assistant.prompt": "Instructions in place of orchestrator.prompt, at most 16 KiB. Keep what the built-in ones say of agents, " +
+		"refusals and outside data.",
+	"Assistant.prompt_file": "File with such instructions: UTF-8 text of at most 16 KiB.",
+	"Assistant.persona":     "How answers sound, at most 4 KiB; it follows the instructions.",
+	"Assistant.locale":      "Language, and region, of answers where the user writes in no other, such as de-AT.",
+	"Assistant.roster":      "Models in place of those under roles: orchestrator and agent, one or a list.",
+	"Assistant.skills":      "The most that its agents may use: skills, or domains such as email.* (default what the token may use).",
+	"Assistant.groups":      "Groups of users who may use it (default all).",
+	"Assistant.limits":      "What narrows the limits of this file for its requests.",
+	"Assistant.tiers":       "What holds instead for groups of users.",
+
+	"AssistantLimits.requests": "How many requests each user may send within window.",
+	"AssistantLimits.window":   "The window of requests (default 1h).",
+	"AssistantLimits.agents":   "How many agents a request may have; limits.turn.agents holds besides.",
+	"AssistantLimits.calls":    "How many calls each of its agents may propose; limits.agent.calls holds besides.",
+	"AssistantLimits.tokens":   "Tokens of a request, with its agents, after which the orchestrator's model is asked no more.",
+
+	"AssistantTier.group":  "The users' group, as their tokens have it.",
+	"AssistantTier.roster": "Models in place of the assistant's.",
+	"AssistantTier.skills": "Skills in place of the assistant's.",
+	"AssistantTier.limits": "Limits in place of the assistant's, one by one.",
+
+	"ServerTLS.cert": "File of the certificate, with those between it and the root, in PEM.",
+	"ServerTLS.key":  "File of the certificate's key in PEM, which others can't read.",
+
+	"ServerAuth.oidc": "An OpenID Connect issuer whose bearer tokens count.",
+
+	"ServerOIDC.issuer":     "Address of the issuer, as its tokens have it: https, or http on this machine.",
+	"ServerOIDC.audience":   "What must stand in a token's aud: the name of this server at the issuer.",
+	"ServerOIDC.user_claim": "Claim that names the user (default sub). With email the issuer must have verified it.",
+	"ServerOIDC.scopes_claim": "Claim with scopes, as one text or a list (default scope). Those that count begin with scope_prefix " +
+		"and stand under scopes.",
+	"ServerOIDC.scope_prefix": "What begins the scopes that are ours (default vedette:).",
+	"ServerOIDC.scopes": "Scopes that the claim may give. At many issuers a client chooses what stands there: list none that only " +
+		"some users may have (default none).",
+	"ServerOIDC.groups_claim": "Claim with the user's groups (default groups).",
+	"ServerOIDC.groups":       "What members of groups may do.",
+	"ServerOIDC.user_turns":   "human: what its users send as a request are a person's own words.",
+	"ServerOIDC.per_minute":   "Requests a minute of each user (default server.limits.per_minute).",
+
+	"ServerGroup.group":  "Name of the group, as the claim has it.",
+	"ServerGroup.scopes": "What its members may do.",
+
+	"ServerLimits.per_minute":              "Requests a minute of a token without a limit of its own (default 600).",
+	"ServerLimits.body":                    "Greatest size of a request's body in bytes (default 1048576).",
+	"ServerLimits.connections":             "Connections that are open at a time (default 4096).",
+	"ServerLimits.connections_per_address": "Connections of one address at a time; those of a declared proxy don't count (default 512).",
+	"ServerLimits.header_timeout":          "How long the headers of a request may take (default 5s).",
+	"ServerLimits.read_timeout":            "How long a whole request may take to arrive (default 30s).",
+	"ServerLimits.idle_timeout":            "How long a connection may stay open between two requests (default 2m).",
+	"ServerLimits.drain":                   "How long work under way has when the server is told to end (default 30s).",
 
 	"Credential.env": "Name of an environment variable with {user} in it, such as GITHUB_TOKEN_{user}. Of the user's id letters " +
 		"and digits stand for themselves, every other byte is _XX.",

@@ -30,6 +30,7 @@ func (c Config) Digest() string {
 		models[name] = m
 	}
 	c.Limits.Store.URL = Secret{}
+	c.Approvals.Notify = nil // whom it tells changes no decision
 	b, err := json.Marshal(struct {
 		Version            int
 		Models             map[string]Model

@@ -252,43 +252,49 @@ func (l *loader) readPrompt(n *node) {
 	if n == nil || n.bad || n.kind != scalarNode || l.cfg.Sentinel.Prompt == "" {
 		return // nothing is named, or it was reported
 	}
-	name, ok := l.promptFile(n)
-	if !ok {
-		return
+	if name, text := l.readText("sentinel.prompt", l.cfg.Sentinel.Prompt, n); name != "" {
+		l.cfg.Sentinel.Prompt, l.cfg.Sentinel.PromptText = name, text
 	}
-	l.cfg.Sentinel.Prompt = name
+}
+
+// readText reads the text of a file that path names. The name is empty where files can't be read from
+// there, the text where there is a mistake.
+func (l *loader) readText(path, file string, n *node) (name, text string) {
+	name, ok := l.textFile(path, file, n)
+	if !ok {
+		return "", ""
+	}
 	src, err := l.files.readFile(name)
 	src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf"))
 	at, bad := findBadByte(src)
 	switch {
 	case err != nil:
-		l.out.add(n.pos, "sentinel.prompt %s: %s", l.quoteNode(n), readFailureText(err))
-		return
+		l.out.add(n.pos, "%s %s: %s", path, l.quoteNode(n), readFailureText(err))
+		return name, ""
 	case len(src) > MaxPrompt:
-		l.out.add(n.pos, "sentinel.prompt %s: the file has more than %d bytes", l.quoteNode(n), MaxPrompt)
+		l.out.add(n.pos, "%s %s: the file has more than %d bytes", path, l.quoteNode(n), MaxPrompt)
 	case bad:
 		at.File = name
 		l.out.add(at, "the file must be UTF-8 text without control characters")
 	case l.checkUnseen(name, src):
 	case len(bytes.TrimSpace(src)) == 0:
-		l.out.add(n.pos, "sentinel.prompt %s: the file holds no text", l.quoteNode(n))
+		l.out.add(n.pos, "%s %s: the file holds no text", path, l.quoteNode(n))
 	}
-	l.cfg.Sentinel.PromptText = string(src)
 	if l.readsDisk() && !slices.Contains(l.cfg.Files, name) {
 		l.cfg.Files = append(l.cfg.Files, name)
 	}
+	return name, string(src)
 }
 
-// promptFile returns the file's name where files are read from. On disk the name
+// textFile returns the file's name where files are read from. On disk the name
 // is absolute. In an embedded configuration it is within the file system.
-func (l *loader) promptFile(n *node) (string, bool) {
-	name := l.cfg.Sentinel.Prompt
+func (l *loader) textFile(key, name string, n *node) (string, bool) {
 	if l.readsDisk() {
 		name = l.absPath(name, n)
 		return name, name != ""
 	}
 	if e, ok := l.files.(embedded); ok && e.fsys == nil {
-		l.out.add(n.pos, "sentinel.prompt %s: there is no file system to read it from", l.quoteNode(n))
+		l.out.add(n.pos, "%s %s: there is no file system to read it from", key, l.quoteNode(n))
 		return "", false
 	}
 	return path.Join(path.Dir(path.Clean(filepath.ToSlash(l.name))), strings.TrimPrefix(filepath.ToSlash(name), "./")), true

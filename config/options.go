@@ -73,7 +73,7 @@ func defaultConfig() *Config {
 		Ledger:             Ledger{Driver: "sqlite", Path: "vedette.db", Values: ValuesKeys},
 		Journal:            Journal{Retention: 7 * 24 * time.Hour},
 		Keys:               Keys{Dir: "vedette-keys"},
-		Server:             Server{Listen: "127.0.0.1:8420"},
+		Server:             serverDefaults(),
 		Telemetry:          telemetryDefaults(),
 	}
 }

@@ -23,6 +23,7 @@ func (l *loader) resolvePaths() {
 	} else {
 		c.Keys.Dir = filepath.Join(filepath.Dir(c.Ledger.Path), c.Keys.Dir)
 	}
+	l.resolveServerPaths()
 	for i, r := range c.Guard.Roots {
 		c.Guard.Roots[i] = l.absPath(r, l.guardListItem("roots", i))
 	}
@@ -37,6 +38,13 @@ func (l *loader) resolvePaths() {
 		}
 		c.Guard.ForbidPaths[i] = l.absPattern(p, n)
 	}
+}
+
+// resolveServerPaths makes the paths of the certificate absolute.
+func (l *loader) resolveServerPaths() {
+	t := &l.cfg.Server.TLS
+	t.Cert = l.absPath(t.Cert, l.valueAt("server", "tls", "cert"))
+	t.Key = l.absPath(t.Key, l.valueAt("server", "tls", "key"))
 }
 
 // guardListItem returns an item of a list under guard.
@@ -121,6 +129,8 @@ func (l *loader) guardedPaths() []guardedPath {
 			what = "the configuration"
 		case f == l.cfg.Sentinel.Prompt:
 			what = "the review's prompt"
+		case l.isAssistantPrompt(f):
+			what = "an assistant's prompt"
 		}
 		list = append(list, guardedPath{what, f})
 	}
@@ -135,6 +145,16 @@ func (l *loader) guardedPaths() []guardedPath {
 		list = append(list, guardedPath{"a protected path", l.absPath(p, nil)})
 	}
 	return list
+}
+
+// isAssistantPrompt reports whether a file is an assistant's prompt.
+func (l *loader) isAssistantPrompt(file string) bool {
+	for _, a := range l.cfg.Assistants {
+		if a.PromptFile == file {
+			return true
+		}
+	}
+	return false
 }
 
 // checkRoots refuses roots that hold what decides about agents: a skill may write

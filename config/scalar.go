@@ -17,6 +17,7 @@ const label = `[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?`
 
 // patterns of texts, and how they are put into words. The schema has them too.
 var patterns = map[string]struct{ re, words string }{
+	"locale": {`^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,4}$`, "a language, and a region, such as de-AT"},
 	"id":     {`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`, "a letter, then up to 63 letters, digits, _, . and -"},
 	"prefix": {`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}$`, "a letter or digit, then up to 63 letters, digits, _, ., : and -"},
 	"host": {`^(?:\*\.(?:` + label + `\.)+|(?:` + label + `\.)*)` + label + `$`,

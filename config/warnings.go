@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -46,6 +47,14 @@ func (s Sentinel) Idle() bool {
 		}
 	}
 	return true
+}
+
+// ListAssistants returns the assistants by name; the default one where none is configured.
+func (c *Config) ListAssistants() map[string]Assistant {
+	if len(c.Assistants) == 0 {
+		return map[string]Assistant{DefaultAssistant: {Description: "Dispatches agents and answers."}}
+	}
+	return maps.Clone(c.Assistants)
 }
 
 // Warnings returns the settings that do nothing, or more than their author may
@@ -236,7 +245,7 @@ func isLoopback(host string) bool { return host == "localhost" || host == "127.0
 
 // manyWarnings returns the warnings of which a configuration may have several.
 func (c *Config) manyWarnings() []Warning {
-	return slices.Concat(c.silentServer(), c.missingRoots(), c.missingForbidden(), c.blankForbidden(), c.openUnavailable(),
+	return slices.Concat(c.missingRoots(), c.missingForbidden(), c.blankForbidden(), c.openUnavailable(),
 		c.believedServers(), c.unisolatedShells(), c.directWrites(), c.unmeetableSkills(), c.writtenSecrets())
 }
 
@@ -244,15 +253,6 @@ func (c *Config) manyWarnings() []Warning {
 func (c *Config) newWarningAt(path, code, msg, advice string) Warning {
 	at, _ := c.Pos(path)
 	return Warning{code, at, msg, advice}
-}
-
-// silentServer finds an address on which nothing listens yet.
-func (c *Config) silentServer() []Warning {
-	if !c.isWritten("server.listen") {
-		return nil
-	}
-	return []Warning{c.newWarningAt("server.listen", "server_unused", "server.listen does nothing yet: this version has no HTTP server",
-		"take it out, or leave it for the version that has one")}
 }
 
 // missingRoots finds roots that are no folders.

@@ -53,12 +53,9 @@ func TestWarnings(t *testing.T) {
 		"every interface": {"telemetry: {metrics: {listen: '0.0.0.0:8420'}}",
 			[]string{"listen_twice v.yaml:4:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
 		"the same, by name": {"server: {listen: 'localhost:80'}\ntelemetry: {metrics: {listen: '127.0.0.1:80'}}",
-			[]string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server",
-				"listen_twice v.yaml:5:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
-		"other hosts": {"server: {listen: '10.0.0.1:80'}\ntelemetry: {metrics: {listen: '127.0.0.1:80'}}",
-			[]string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server"}},
-		"any port": {"server: {listen: '127.0.0.1:0'}\ntelemetry: {metrics: {listen: '127.0.0.1:0'}}",
-			[]string{"server_unused v.yaml:4:18: server.listen does nothing yet: this version has no HTTP server"}},
+			[]string{"listen_twice v.yaml:5:31: telemetry.metrics.listen is the address of server.listen too: only one of them can have it"}},
+		"other hosts": {"server: {listen: '127.0.0.1:80'}\ntelemetry: {metrics: {listen: '10.0.0.1:80'}}", nil},
+		"any port":    {"server: {listen: '127.0.0.1:0'}\ntelemetry: {metrics: {listen: '127.0.0.1:0'}}", nil},
 		"never asks": {"judge: {threshold: 0.6, ask_below: 0.4}",
 			[]string{"ask_below_idle v.yaml:4:36: judge.ask_below, 0.40, is less than judge.threshold, 0.60: the judge denies such calls and " +
 				"never asks a person"}},
@@ -142,6 +139,6 @@ skills: {include: [s.yaml]}
 		"output_trusted s.yaml:4:11", "required_unknown s.yaml:5:30", "secret_written s.yaml:6:21", "secret_written s.yaml:6:73",
 		"write_direct s.yaml:14:88", "write_direct s.yaml:18:87",
 		"secret_written vedette.yaml:2:55", "unavailable_allow vedette.yaml:4:53", "unavailable_allow vedette.yaml:4:69",
-		"root_missing vedette.yaml:5:25", "forbid_missing vedette.yaml:5:61", "server_unused vedette.yaml:6:18",
+		"root_missing vedette.yaml:5:25", "forbid_missing vedette.yaml:5:61",
 	}, got)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/internal/arrival"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -69,7 +70,12 @@ func TestEndlessAnswer(t *testing.T) {
 	}{"drops": {1, 5 * time.Millisecond, llm.KindTimeout}, "flood": {1 << 20, 0, llm.KindTooLarge}} {
 		t.Run(name, func(t *testing.T) {
 			var sent atomic.Int64
+			way := &arrival.Timekeeper{Next: llm.NewHTTPClient().Transport}
+			t.Cleanup(way.CloseIdleConnections)
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+				if row.kind == llm.KindTimeout { // no other request can be late
+					way.OnArrival(q.Header)
+				}
 				w.Header().Set("Content-Type", "application/json")
 				_, err := w.Write([]byte(`{"choices":[{"message":{"role":"assistant","content":"`))
 				chunk := make([]byte, row.size)
@@ -87,13 +93,9 @@ func TestEndlessAnswer(t *testing.T) {
 			}))
 			defer srv.Close()
 			o := with()
+			o.tune.transport = func(string) http.RoundTripper { return way }
 			o.models = `}
-  endless: {model: endless, base_url: "` + srv.URL + `/v1"`
-			if row.kind == llm.KindTimeout {
-				o.carried = true
-				o.models = `}
   endless: {model: endless, base_url: "` + srv.URL + `/v1", timeout: 300ms`
-			}
 			o.wrap = func(r *rig, main agents.Model) chatFunc {
 				endless, ok := r.Parts().NamedModel("endless")
 				require.True(t, ok)

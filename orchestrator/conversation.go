@@ -31,14 +31,20 @@ type (
 		Stays          bool   // the request is worked on though the caller leaves
 		Fresh          bool   // the id was made up for it: it was never sent before
 		Trace          trace.SpanContext
+		Context        string           // what the program says of the user
+		History        []EarlierMessage // what the client says was said before
+		Said           []EarlierMessage // the same, since the last answer
+		Assistant      Assistant
 		Credit         *admission.Credit
 	}
 	attach struct { // waits for a request that was sent before
 		ID, User, Token string
 		Credit          *admission.Credit
 	}
-	cancelTurn struct{ ID, Token string }
-	heldCall   struct {
+	cancelTurn    struct{ ID, Token string }
+	cancelRequest struct{ ID, User string } // for all who wait for it
+	forgetAll     struct{ User string }     // of that user, or of any: what is kept is about to be purged
+	heldCall      struct {
 		Grant string
 		Held  bool
 	}
@@ -71,6 +77,7 @@ type conversation struct {
 	late      map[otp.Ref]*agentRun // agents of turns that are over, whose processes are on their way up
 	idle      otp.Ref
 	published *conversationStatus
+	events    *eventLog
 }
 
 type callerMessage struct {
@@ -125,8 +132,10 @@ func (v *conversation) onMessage(c *otp.Context, msg any) {
 		return
 	}
 	switch m := msg.(type) {
-	case claim, sendRequest, attach, cancelTurn:
+	case claim, sendRequest, attach, cancelTurn, cancelRequest:
 		v.onCallerMessage(c, callerMessage{m, c.From()})
+	case forgetAll:
+		v.onForgetAll(c, m)
 	case nativeCall:
 		v.onNativeCall(c, m)
 	case placesWanted:
@@ -155,13 +164,17 @@ func (v *conversation) onCallerMessage(c *otp.Context, q callerMessage) {
 		v.onAttach(m, q.from)
 	case cancelTurn:
 		v.onCallerLeft(c, m)
+	case cancelRequest:
+		q.from.Reply(nil, v.cancelRequest(c, m))
 	}
 }
 
 // onEarlyMessage keeps what is asked of a conversation that has not read yet what is kept.
 func (v *conversation) onEarlyMessage(c *otp.Context, msg any) {
 	switch m := msg.(type) {
-	case claim, sendRequest, attach, cancelTurn:
+	case forgetAll:
+		v.onForgetAll(c, m)
+	case claim, sendRequest, attach, cancelTurn, cancelRequest:
 		if len(v.early) >= maxEarly {
 			c.Reply(nil, v.pools.turns.Busy("requests", len(v.early)))
 			return
@@ -210,8 +223,12 @@ func (v *conversation) onRecalled(c *otp.Context, m otp.TaskResult) {
 	}
 	v.loaded, v.user, v.tainted, v.earlier, v.orphan = true, kept.user, kept.tainted, kept.earlier, kept.orphan
 	v.idle = c.SendAfter(v.tune.idle, idleTimeOver{})
+	if !v.orphan {
+		v.events = v.eventLogs.openLog(v.user, v.id)
+	}
 	if v.turn = kept.turn; v.turn != nil {
 		c.CancelTimer(v.idle)
+		v.turn.followEvents(v.events)
 		v.turn.origin, v.turn.phase = originResumed, phaseAdmitting
 	}
 	for _, q := range early {
@@ -246,6 +263,7 @@ func (v *conversation) goToRest(c *otp.Context) {
 // supervisor knows it, and asks the next incarnation.
 func (v *conversation) Terminate(*otp.Context, otp.Reason) {
 	v.statuses.removeStatus(v.id, v.published)
+	v.eventLogs.closeLog(v.events)
 }
 
 // beginRequest begins the turn of a request.
@@ -261,6 +279,7 @@ func (v *conversation) beginRequest(c *otp.Context, q queuedRequest) {
 	}
 	t.waiters, t.sender = q.waiters, q.req.Trace
 	v.turn = t
+	t.followEvents(v.events)
 	t.requestAdmission(c)
 }
 
@@ -295,6 +314,7 @@ func (v *conversation) onTurnOver(c *otp.Context, t *turn) {
 			v.earlier = v.earlier.add(t)
 		}
 	}
+	t.tellEnd()
 	for _, w := range t.waiters {
 		w.from.Reply(requestResult{t.answer, t.err}, nil)
 	}

@@ -19,10 +19,10 @@ func (v *conversation) countPending() int {
 // has lost its owner it refuses all.
 func (v *conversation) checkOwner(user string) error {
 	if v.orphan {
-		return errOrphaned
+		return ErrOrphaned
 	}
 	if user != v.user {
-		return errOtherUser
+		return ErrOtherUser
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func (v *conversation) onRequest(c *otp.Context, m sendRequest, from otp.From) {
 	defer v.lendCredits()
 	if text, list := v.findRequest(m.ID); list != nil {
 		if text != m.Text {
-			from.Reply(nil, errOtherText)
+			from.Reply(nil, ErrOtherText)
 			return
 		}
 		*list = append(*list, w)
@@ -162,4 +162,56 @@ func (v *conversation) refuseQueued(err error) {
 		}
 	}
 	v.queue = nil
+}
+
+// cancelRequest stops a request, for all who wait for it.
+func (v *conversation) cancelRequest(c *otp.Context, m cancelRequest) error {
+	if err := v.checkOwner(m.User); err != nil {
+		return err
+	}
+	if v.turn != nil && v.turn.opened.Request == m.ID {
+		v.turn.finishTurn(c, "", ErrCancelled)
+		return nil
+	}
+	for i, q := range v.queue {
+		if q.req.ID == m.ID {
+			v.queue = slices.Delete(v.queue, i, i+1)
+			for _, w := range q.waiters {
+				w.from.Reply(requestResult{err: ErrCancelled}, nil)
+			}
+			return nil
+		}
+	}
+	return errNotHere
+}
+
+// onForgetAll ends the process, since what is kept of the conversation is about to be
+// purged. Its callers get ErrCancelled. What the turn still writes down is refused or purged.
+func (v *conversation) onForgetAll(c *otp.Context, m forgetAll) {
+	if m.User != "" && m.User != v.user {
+		c.Reply(false, nil)
+		return
+	}
+	for _, q := range v.early {
+		q.from.Reply(nil, ErrCancelled)
+	}
+	v.early = nil
+	for _, q := range v.queue {
+		for _, w := range q.waiters {
+			w.from.Reply(requestResult{err: ErrCancelled}, nil)
+		}
+	}
+	v.queue = nil
+	if t := v.turn; t != nil {
+		for _, w := range t.waiters {
+			w.from.Reply(requestResult{err: ErrCancelled}, nil)
+		}
+		t.waiters = nil
+		t.stopAgents()
+		t.giveBackPlaces()
+		v.spending.forgetTurn(c.Context(), t.id, t.desk.Grant())
+	}
+	v.events.forgetEvents()
+	c.Reply(true, nil)
+	v.goToRest(c)
 }

@@ -78,6 +78,32 @@
 // approvals.pending bounds how many calls may wait
 // (docs/decisions/0009-held-work.md).
 //
+// # Following a request
+//
+// Conversation.Stream and StreamRequest tell what happens on the way to the answer, Events
+// what happens in the conversation, also to a reader that comes back:
+//
+//	for e, err := range conv.Stream(ctx, "Summarise what Sarah wrote") {
+//		switch {
+//		case err != nil:
+//			return err
+//		case e.Kind == orchestrator.EventText:
+//			fmt.Print(e.Text)
+//		}
+//	}
+//
+// The newest events of each conversation are kept in memory, under ids that grow, over
+// restarts too. A reader has a place among them and nothing else: one that is slow or
+// vanishes costs the turn nothing, and one that finds its place gone is told so (EventGap).
+//
+// Text comes while the orchestrator's model writes it, where a reader was there when the
+// model was asked. Whether an answer is the last is known at its end only, since a model
+// may write a remark and then call a tool, or break off and be asked again. Then
+// EventWithdrawn takes the text back: a window clears it, and a wire that can't take back
+// ends the paragraph. The pieces since the last withdrawal are Reply.Text, byte for byte, with
+// links made plain as they flow where the answer is tainted. Text is told before it is
+// durable: it is an answer once EventReply is there.
+//
 // # Budgets after a restart
 //
 // What a turn under way had spent is counted again by the process that goes on
@@ -103,7 +129,8 @@
 // Err says why, everything is refused with ErrEnded, and what was accepted waits
 // in the journal for the next start.
 //
-// What not to do: don't put text that others wrote into a user's Send; don't
+// What not to do: don't put text that others wrote into a user's Send, or into
+// ConversationOptions.Context; don't take streamed text for an answer before its reply; don't
 // open two users' work in one conversation; don't wait for a reply while
 // holding what an approver needs; don't take ErrInterrupted or ErrNotKept for
 // "nothing was done", the ledger knows; don't call a skill idempotent that

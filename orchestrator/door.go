@@ -91,10 +91,55 @@ func (d door) ShowApproval(ctx context.Context, begin string) (control.ApprovalC
 	return d.parts.Inbox.Show(ctx, begin)
 }
 
+// ListTokens returns the tokens of the HTTP API.
+func (d door) ListTokens(context.Context) ([]control.Token, error) { return d.parts.Tokens.List(), nil }
+
+// CreateToken makes a token, and logs who did it.
+func (d door) CreateToken(ctx context.Context, w control.WantedToken, by string) (control.MadeToken, error) {
+	made, err := d.parts.Tokens.Create(ctx, w, by)
+	if err == nil {
+		d.log.Warn("a token was made", "token", made.ID, "name", made.Name, "by", by)
+	}
+	return made, err
+}
+
+// RevokeToken ends a token, and logs who did it.
+func (d door) RevokeToken(ctx context.Context, begin, by string) (control.Token, error) {
+	t, err := d.parts.Tokens.Revoke(ctx, begin, by)
+	if err == nil {
+		d.log.Warn("a token was revoked", "token", t.ID, "name", t.Name, "by", by)
+	}
+	return t, err
+}
+
 // AnswerApproval takes a person's answer.
 func (d door) AnswerApproval(ctx context.Context, a control.ApprovalAnswer) (control.ApprovalItem, error) {
 	if d.parts.Inbox == nil {
 		return control.ApprovalItem{}, control.ErrNoInbox
 	}
 	return d.parts.Inbox.Answer(ctx, a)
+}
+
+// StandApproval takes a person's yes, and leaves a standing approval.
+func (d door) StandApproval(ctx context.Context, a control.ApprovalAnswer, t control.StandingTerms) (control.Standing, error) {
+	if d.parts.Inbox == nil {
+		return control.Standing{}, control.ErrNoInbox
+	}
+	return d.parts.Inbox.Stand(ctx, a, t)
+}
+
+// ListStanding returns the standing approvals that the filter chooses.
+func (d door) ListStanding(ctx context.Context, f control.StandingFilter) ([]control.Standing, error) {
+	if d.parts.Inbox == nil {
+		return nil, control.ErrNoInbox
+	}
+	return d.parts.Inbox.ListStanding(ctx, f)
+}
+
+// RevokeStanding ends a standing approval.
+func (d door) RevokeStanding(ctx context.Context, id, by, via string) (control.Standing, error) {
+	if d.parts.Inbox == nil {
+		return control.Standing{}, control.ErrNoInbox
+	}
+	return d.parts.Inbox.Revoke(ctx, id, by, via)
 }

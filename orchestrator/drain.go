@@ -1,7 +1,6 @@
 package orchestrator
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -65,62 +64,3 @@ func (d Drained) String() string {
 
 // spaceWords makes words of a code.
 func spaceWords(code string) string { return strings.ReplaceAll(code, "_", " ") }
-
-const (
-	drainLook = 10 * time.Millisecond // how often a drain looks whether work has ended
-	cutTime   = 5 * time.Second       // what is cut off has this long to end
-)
-
-// Drain ends the work and closes the Orchestrator. From now on requests are
-// refused with ErrDraining, also those that were waiting for another to end and
-// were not begun; the ones that were begun have until ctx ends, 30 s where it
-// has no deadline. What has not ended by then is cut off: its callers get
-// ErrClosed, and it is reported. Reply goes on answering meanwhile.
-func (o *Orchestrator) Drain(ctx context.Context) (d Drained, err error) {
-	began := time.Now()
-	o.ending.draining.Store(true)
-	ctx, cancel := withDeadline(ctx, defaultClose)
-	defer cancel()
-	look := time.NewTicker(drainLook)
-	defer look.Stop()
-	for calm := 0; calm < 2 && ctx.Err() == nil; { // seen twice: a request may have been on its way in
-		if turns, calls := o.underWay(); len(turns) == 0 && len(calls) == 0 {
-			calm++
-		} else {
-			calm = 0
-		}
-		select {
-		case <-ctx.Done():
-		case <-look.C:
-		}
-	}
-	d.Turns, d.Calls = o.underWay()
-	for _, t := range d.Turns {
-		o.log.Warn("a request is cut off; the next start goes on with it", "conversation", t.Conversation, "turn", t.Turn, "phase", t.Phase)
-	}
-	for _, c := range d.Calls {
-		o.log.Warn("a call is cut off", "call", c.CallID, "skill", c.Skill, "agent", c.Agent, "conversation", c.Conversation, "phase", c.Phase)
-	}
-	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), cutTime)
-	defer stop()
-	err = o.Close(closing)
-	d.Took = time.Since(began)
-	return d, err
-}
-
-// underWay is what has not ended.
-func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
-	for _, l := range o.statuses.listStatuses(o.sys) {
-		if l.turn == "" && l.phase != statusReading {
-			continue
-		}
-		t := CutTurn{Conversation: l.conversation, Request: l.request, Turn: l.turn, Phase: l.phase, Since: l.since}
-		for _, a := range l.listAgents() {
-			if !a.State.Done() {
-				t.Agents = append(t.Agents, a)
-			}
-		}
-		turns = append(turns, t)
-	}
-	return turns, o.parts.Checkpoint.InFlight()
-}

@@ -56,13 +56,16 @@ type earlierTurns struct {
 	results  []sentinel.PastResult  // what calls sent and brought, oldest first
 }
 
+// isEmpty reports whether no turn was answered.
+func (e earlierTurns) isEmpty() bool { return len(e.messages) == 0 && len(e.said) == 0 }
+
 // add adds a turn that was answered.
 func (e earlierTurns) add(t *turn) earlierTurns {
 	said := sentinel.EarlierTurn{Words: t.request, Tainted: t.desk.Grant().TaintedThisTurn()}
 	return earlierTurns{
 		trimHistory(t.loop.Messages()[1:]), // each turn writes its own instructions
 		sentinel.KeepNewestTurns(append(slices.Clip(e.said), said)),
-		sentinel.KeepNewestResults(append(slices.Clip(e.strange), t.listStrange()...)),
+		sentinel.KeepNewestResults(slices.Concat(e.strange, readImported(t.opened.Imported), t.listStrange())),
 		sentinel.KeepPastResults(append(slices.Clip(e.results), t.listResults()...)),
 	}
 }
@@ -75,7 +78,7 @@ type strangeRecord struct {
 
 // readStrange are the untrusted results of a turn, as the record of its end has them.
 func (end *endRecord) readStrange() []sentinel.Step {
-	var out []sentinel.Step
+	out := readImported(end.Imported)
 	for _, r := range end.Strange {
 		out = append(out, sentinel.Step{Skill: r.Skill, Result: r.Result, Trust: skills.Untrusted})
 	}

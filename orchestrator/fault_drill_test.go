@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -49,7 +50,6 @@ const (
 	drillFailures = 5 // open the breaker
 	drillOpen     = 200 * time.Millisecond
 	drillSpell    = 36 // calls that a spell has at least, judged or refused by the open breaker
-	drillBound    = time.Minute
 )
 
 // drillOffice is what is configured: not the default of every cell.
@@ -72,11 +72,11 @@ func drillOffice() office {
 func TestFaultDrillOnRecord(t *testing.T) {
 	way := &exchanges{}
 	way.Next = llm.NewHTTPClient().Transport
-	d := &drill{way: way, house: build(t, drillOffice(), fall{model: ", timeout: 1s", way: way,
-		more: fmt.Sprintf(", breaker: {failures: %d, window: 60s, open_for: %s}", drillFailures, drillOpen)})}
+	d := &drill{way: way, house: build(t, drillOffice(), fall{model: ", timeout: 250ms", way: way,
+		more: fmt.Sprintf(", breaker: {failures: %d, window: %s, open_for: %s}", drillFailures, ample, drillOpen)})}
 	callers := d.load(t)
-	for i := range spells {
-		d.next(t, i)
+	for i, s := range spells {
+		require.True(t, t.Run(s.what, func(t *testing.T) { d.next(t, i) }))
 	}
 	callers()
 	d.read(t)
@@ -142,7 +142,8 @@ func (d *drill) load(t *testing.T) (stop func()) {
 	return end
 }
 
-// next begins a spell and waits until it has shown what it does.
+// next begins a spell and waits until it has shown what it does. That takes as long as the
+// machine needs for the calls.
 func (d *drill) next(t *testing.T, i int) {
 	s, was := spells[i], d.gather(t)
 	d.starts = append(d.starts, time.Now())
@@ -164,7 +165,7 @@ func (d *drill) next(t *testing.T, i int) {
 	grew := func(f families, name string, labels ...string) float64 {
 		return max(f.value(name, labels...), 0) - max(was.value(name, labels...), 0)
 	}
-	require.Eventually(t, func() bool {
+	await(func() bool {
 		list, err := d.reg.Gather()
 		if err != nil {
 			return false
@@ -172,12 +173,24 @@ func (d *drill) next(t *testing.T, i int) {
 		f := byName(list)
 		if s.fault == "" {
 			return f.value("vedette_review_breaker_state", "state", "closed") == 1 && grew(f, "vedette_reviews_total", "failure",
-				"none") >= drillSpell
+				"none") >= drillSpell && (i > 0 || d.isShared())
 		}
 		return grew(f, "vedette_model_requests_total", "result", string(s.kind), "sent", "true") >= 3 &&
 			grew(f, "vedette_review_breaker_changes_total", "to", "open") >= 3 &&
 			grew(f, "vedette_reviews_total", "failure", string(review.BreakerOpen)) >= drillSpell
-	}, drillBound, 5*tick, s.what)
+	})
+}
+
+// isShared reports whether no user has made more than a third of the calls. A limit that the
+// server names says nothing against it where most of its requests were one user's.
+func (d *drill) isShared() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	made := map[string]int{}
+	for _, a := range d.made {
+		made[a.user]++
+	}
+	return 3*slices.Max(slices.Collect(maps.Values(made))) <= len(d.made)
 }
 
 // read reads ledger and log.
@@ -302,9 +315,9 @@ func (d *drill) checkBreaker(t *testing.T) {
 	for i, s := range spells[1 : len(spells)-1] {
 		require.Positive(t, failed[i+1], "tries that failed while %s: %v", s.what, failed)
 	}
-	sent := 0 // of the requests that came to nothing
+	sent := 0 // of the requests that came to nothing; a user's own timeouts open no breaker, however many there are
 	for _, tr := range d.records {
-		if g := ofReview(tr.decision.Gates); g.Meta["failure"] != "" {
+		if g := ofReview(tr.decision.Gates); g.Meta["failure"] != "" && g.Meta["failure"] != string(review.LoneTimeout) {
 			n, err := strconv.Atoi(g.Meta["attempts"])
 			require.NoError(t, err)
 			sent += n

@@ -29,6 +29,23 @@ type ConversationOptions struct {
 	// Scope are the skills that agents may be granted for requests sent through
 	// this Conversation; empty means all that are configured.
 	Scope skills.Scope
+	// Context is what the program knows of the user and tells the model with each request: a
+	// name, a language, a time zone. It is at most 16 KiB and grounds no call. Text that others
+	// wrote doesn't belong here, History has it.
+	Context string
+	// History is what was said before, in a program of which Vedette has no record: at most
+	// 200 messages of 256 KiB together. The model reads it before the conversation's first
+	// request; later it is left out. The client may have made it up. So it
+	// taints the conversation for good, and nothing in it grounds a call.
+	History []EarlierMessage
+	// Assistant is how requests are worked on that are sent through this Conversation.
+	Assistant Assistant
+}
+
+// EarlierMessage is something that was said before, as a client says.
+type EarlierMessage struct {
+	Role string `json:"role"` // MessageOfUser or MessageOfAssistant
+	Text string `json:"text"`
 }
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
@@ -44,27 +61,27 @@ func (c *Conversation) ID() string { return c.co.ID }
 
 // Reply is the answer to one request.
 type Reply struct {
-	Turn string
-	Text string
+	Turn string `json:"turn"`
+	Text string `json:"text"`
 	// Links is how many links and images were made text, in Text and in the
 	// Answers of Agents, because what they stand in is tainted and they lead to
 	// a host that is neither under answers.links nor in the request.
-	Links int
+	Links int `json:"links,omitempty"`
 	// Agents are the sub-agents that worked on it, in the order of their
 	// dispatch.
-	Agents []agents.Result
+	Agents []agents.Result `json:"agents,omitempty"`
 	// Tainted is set where something that others could have written was read
 	// on the way to the answer, in this turn or before.
-	Tainted bool
-	Took    time.Duration
+	Tainted bool          `json:"tainted"`
+	Took    time.Duration `json:"took"`
 	// Spent is what the request's questions to models came to, those of its
 	// agents included.
-	Spent Spent
+	Spent Spent `json:"spent"`
 	// Steps are the calls that were judged on the way to the answer, as the
 	// ledger has them, also those before a restart; Left is how many more there
 	// were than fit, -1 where the ledger could not be read.
-	Steps []Step
-	Left  int
+	Steps []Step `json:"steps,omitempty"`
+	Left  int    `json:"left,omitempty"`
 }
 
 // Request is something a user asks for.
@@ -72,8 +89,12 @@ type Request struct {
 	// ID names the request in its conversation, in the form of a conversation's id. A
 	// request that is sent again with the same ID and text is not worked on again. Its
 	// caller waits for the same answer, or gets that answer at once.
-	ID   string
-	Text string
+	ID   string `json:"id"`
+	Text string `json:"text"`
+	// Said is what a client says was said since the last answer, and of which Vedette has no
+	// record. It is read before the request, within the bounds of ConversationOptions.History, and
+	// taints and grounds nothing as that does. It is left out where the request was sent before.
+	Said []EarlierMessage `json:"said,omitempty"`
 }
 
 // Send gives the user's words to the conversation and returns the answer. It
@@ -100,9 +121,22 @@ func (c *Conversation) Send(ctx context.Context, request string) (Reply, error) 
 // know waits for the answer.
 func (c *Conversation) SendRequest(ctx context.Context, r Request) (Reply, error) {
 	if !idForm.MatchString(r.ID) {
-		return Reply{}, fmt.Errorf("%w: a request's id is 1 to 128 letters, digits and . _ : @ -", ErrRequest)
+		return Reply{}, ErrBadID
 	}
-	return c.sendAndWait(ctx, sendRequest{ID: r.ID, Text: r.Text, Stays: true})
+	return c.sendAndWait(ctx, sendRequest{ID: r.ID, Text: r.Text, Said: r.Said, Stays: true})
+}
+
+// checkRequestText refuses what is no text of a request.
+func checkRequestText(text string) error {
+	switch {
+	case text == "":
+		return ErrEmptyRequest
+	case len(text) > maxRequest:
+		return ErrLongRequest
+	case !utf8.ValidString(text):
+		return fmt.Errorf("%w: a request is text in UTF-8", ErrRequest)
+	}
+	return nil
 }
 
 // reattach bounds how often a caller looks for its request after the process
@@ -111,8 +145,11 @@ const reattach = 10
 
 // sendAndWait sends a request and waits for its answer, also over crashes of its process.
 func (c *Conversation) sendAndWait(ctx context.Context, m sendRequest) (Reply, error) {
-	if m.Text == "" || len(m.Text) > maxRequest || !utf8.ValidString(m.Text) {
-		return Reply{}, fmt.Errorf("%w: a request is text of 1 to %d bytes", ErrRequest, maxRequest)
+	if err := checkRequestText(m.Text); err != nil {
+		return Reply{}, err
+	}
+	if err := checkEarlier(m.Said); err != nil {
+		return Reply{}, err
 	}
 	credit, err := c.needs.pools.requests.Try(admission.Ask{User: c.co.User})
 	if err != nil {
@@ -122,6 +159,7 @@ func (c *Conversation) sendAndWait(ctx context.Context, m sendRequest) (Reply, e
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
 	m.User, m.Scope, m.Token, m.Trace, m.Credit = c.co.User, c.co.Scope, sentinel.NewID(), traceOf(ctx), credit
+	m.Context, m.History, m.Assistant = c.co.Context, c.co.History, c.co.Assistant
 	for range reattach {
 		credit.Reclaim() // a process that crashed may have lent it
 		v, err := c.callProcess(ctx, m)
@@ -180,7 +218,7 @@ func (c *Conversation) readAnswer(ctx context.Context, id string) (Reply, error)
 	case err != nil:
 		return Reply{}, errors.Join(ErrNotKept, err)
 	case end == nil:
-		return Reply{}, fmt.Errorf("%w: no request of this id was sent, or its answer is gone", ErrRequest)
+		return Reply{}, ErrUnknownRequest
 	}
 	return c.withSteps(ctx, end.Reply), failureFromCode(end.Failure)
 }

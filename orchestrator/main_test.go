@@ -37,6 +37,16 @@ const (
 	tick       = 2 * time.Millisecond
 )
 
+// await waits until the condition holds. It has no bound: only a slow machine would meet one.
+// The watchdog ends what hangs, with the stacks.
+func await(holds func() bool) {
+	look := time.NewTicker(5 * tick)
+	defer look.Stop()
+	for !holds() {
+		<-look.C
+	}
+}
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // rule and call are a script's, written in Go: JSON is YAML.

@@ -33,6 +33,7 @@ type conversationNeeds struct {
 	turnNeeds
 	statuses  statusTable
 	abandoned abandonedRequests
+	eventLogs eventTable
 	recovery  recaller
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -36,44 +35,6 @@ const (
 	defaultIdle  = 15 * time.Minute // after which a conversation's process ends
 	maxRounds    = 40               // model calls a turn
 )
-
-// Errors of this package.
-var (
-	// ErrClosed answers calls to an Orchestrator that was closed.
-	ErrClosed = errors.New("the orchestrator is closed")
-	// ErrOverloaded refuses work before anything was done about it.
-	// Its errors are *OverloadedError, which says when to try again.
-	ErrOverloaded = admission.ErrOverloaded
-	// ErrRequest refuses a request that is empty, too long or not text, and a
-	// conversation that belongs to another user.
-	ErrRequest = errors.New("bad request")
-	// ErrInterrupted is a turn that broke off and could not be gone on with:
-	// its process crashed again and again, or what was kept of it is gone. The
-	// ledger tells what was done.
-	ErrInterrupted = errors.New("the request broke off; look at what was done before you send it again")
-	// ErrCancelled is a request that was stopped because its callers left.
-	ErrCancelled = errors.New("the request was stopped because its caller left")
-	// ErrNotKept ends a turn whose texts can't be made durable. A request that
-	// can't be kept starts nothing; an answer that can't is not given, and what
-	// was done before it stands in the ledger. Sent again, a request that ended
-	// so answers it again, and one that has no end yet is gone on with.
-	ErrNotKept = errors.New("the conversation can't be written down; see to its database before you go on")
-)
-
-var (
-	errOrphaned  = fmt.Errorf("%w: the conversation has history and no owner; an operator has to purge it first", ErrRequest)
-	errOtherUser = fmt.Errorf("%w: the conversation belongs to another user", ErrRequest)
-	errOtherText = fmt.Errorf("%w: the id was used for another request", ErrRequest)
-	errNotHere   = errors.New("the request is not being worked on")
-)
-
-// ModelError is a turn that ended because the orchestrator's model could not
-// be asked. Kind is one of llm's kinds; budget is a turn, a conversation or a
-// user whose tokens or money are spent.
-type ModelError struct{ Kind string }
-
-// Error names the kind; the server's own text is left out.
-func (e *ModelError) Error() string { return "the orchestrator's model can't be asked: " + e.Kind }
 
 // Options are what a program adds to the configuration.
 type Options struct {
@@ -272,6 +233,7 @@ func (o *Orchestrator) onEvent(e sentinel.Event) {
 		o.tellConversation(g.Conversation(), heldCall{g.ID(), false})
 	}
 	o.tel.Event(e)
+	o.eventLogs.tellDecision(e)
 	if o.opts.Observe != nil {
 		o.opts.Observe(e)
 	}
@@ -333,41 +295,6 @@ func (o *Orchestrator) Err() error {
 	return o.ending.treeError()
 }
 
-// Open returns the conversation, starting it where it is not running. A
-// conversation belongs to the user who sent its first request, for good; to
-// everybody else it is ErrRequest. ErrOverloaded: too many are open already.
-func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conversation, error) {
-	if !idForm.MatchString(co.ID) || !idForm.MatchString(co.User) {
-		return nil, fmt.Errorf("%w: conversation and user need ids of 1 to 128 letters, digits and . _ : @ -", ErrRequest)
-	}
-	if co.Scope.Empty() {
-		all, err := skills.NewScope(o.userSkills()...)
-		if err != nil {
-			return nil, err
-		}
-		co.Scope = all
-	}
-	if err := o.ending.refuseIfEnding(); err != nil {
-		return nil, err
-	}
-	credit, err := o.pools.requests.Try(admission.Ask{User: co.User})
-	if err != nil {
-		return nil, err
-	}
-	defer credit.Release()
-	ctx, cancel := withDeadline(ctx, time.Minute)
-	defer cancel()
-	c := &Conversation{&o.conversationNeeds, co}
-	err = ErrInterrupted
-	for i := 0; i < reattach && errors.Is(err, ErrInterrupted); i++ {
-		_, err = c.callProcess(ctx, claim{co.User})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
 // Top returns what the process is doing. It waits for no actor.
 func (o *Orchestrator) Top() Top {
 	looks := map[string]*conversationStatus{}
@@ -387,4 +314,63 @@ func (o *Orchestrator) wakeConversation(ctx context.Context, id, user string) er
 	conv := &Conversation{&o.conversationNeeds, ConversationOptions{ID: id, User: user}}
 	_, err := conv.callProcess(ctx, claim{user})
 	return err
+}
+
+const (
+	drainLook = 10 * time.Millisecond // how often a drain looks whether work has ended
+	cutTime   = 5 * time.Second       // what is cut off has this long to end
+)
+
+// Drain ends the work and closes the Orchestrator. From now on requests are
+// refused with ErrDraining, also those that were waiting for another to end and
+// were not begun; the ones that were begun have until ctx ends, 30 s where it
+// has no deadline. What has not ended by then is cut off: its callers get
+// ErrClosed, and it is reported. Reply goes on answering meanwhile.
+func (o *Orchestrator) Drain(ctx context.Context) (d Drained, err error) {
+	began := time.Now()
+	o.ending.draining.Store(true)
+	ctx, cancel := withDeadline(ctx, defaultClose)
+	defer cancel()
+	look := time.NewTicker(drainLook)
+	defer look.Stop()
+	for calm := 0; calm < 2 && ctx.Err() == nil; { // seen twice: a request may have been on its way in
+		if turns, calls := o.underWay(); len(turns) == 0 && len(calls) == 0 {
+			calm++
+		} else {
+			calm = 0
+		}
+		select {
+		case <-ctx.Done():
+		case <-look.C:
+		}
+	}
+	d.Turns, d.Calls = o.underWay()
+	for _, t := range d.Turns {
+		o.log.Warn("a request is cut off; the next start goes on with it", "conversation", t.Conversation, "turn", t.Turn, "phase", t.Phase)
+	}
+	for _, c := range d.Calls {
+		o.log.Warn("a call is cut off", "call", c.CallID, "skill", c.Skill, "agent", c.Agent, "conversation", c.Conversation, "phase", c.Phase)
+	}
+	closing, stop := context.WithTimeout(context.WithoutCancel(ctx), cutTime)
+	defer stop()
+	err = o.Close(closing)
+	d.Took = time.Since(began)
+	return d, err
+}
+
+// underWay is what has not ended.
+func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
+	for _, l := range o.statuses.listStatuses(o.sys) {
+		if l.turn == "" && l.phase != statusReading {
+			continue
+		}
+		t := CutTurn{Conversation: l.conversation, Request: l.request, Turn: l.turn, Phase: l.phase, Since: l.since}
+		for _, a := range l.listAgents() {
+			if !a.State.Done() {
+				t.Agents = append(t.Agents, a)
+			}
+		}
+		turns = append(turns, t)
+	}
+	return turns, o.parts.Checkpoint.InFlight()
 }

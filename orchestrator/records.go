@@ -43,6 +43,12 @@ type openRecord struct {
 	Scope   []string  `json:"scope"`
 	Tainted bool      `json:"tainted"` // of earlier turns
 	Started time.Time `json:"started"`
+	// Context is what the program said of the user, Imported what the client said was said
+	// before this turn.
+	Context  string        `json:"context,omitempty"`
+	Imported loop.Messages `json:"imported,omitempty"`
+	// Assistant is how the request is worked on.
+	Assistant Assistant `json:"assistant,omitzero"`
 }
 
 // roundRecord is what was added to a turn since the round before. It ends with the model's
@@ -105,6 +111,8 @@ type endRecord struct {
 	TaintedBefore bool `json:"tainted_before,omitempty"`
 	// Messages are what the next turns are shown of this one.
 	Messages loop.Messages `json:"messages,omitempty"`
+	// Imported are those that stood before the turn.
+	Imported loop.Messages `json:"imported,omitempty"`
 	// Strange are the untrusted results of the turn, within bounds.
 	Strange []strangeRecord `json:"strange,omitempty"`
 	// Results are what the calls of the turn sent and brought, within bounds.

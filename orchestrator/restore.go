@@ -96,7 +96,7 @@ func (r *restorer) readEarlierTurns(ctx context.Context, row history.Conversatio
 			return false
 		}
 		if n < maxHistory && bytes <= maxHistoryBytes {
-			shown = append(shown, end.Messages)
+			shown = append(shown, slices.Concat(end.Imported, end.Messages))
 			n, bytes = n+len(end.Messages), bytes+countBytes(end.Messages)
 		}
 		if end.Failure == "" && len(said) < sentinel.MaxEarlierTurns {

@@ -10,13 +10,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/llm/scripted"
+	"github.com/vedette-dev/vedette/internal/arrival"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/review"
 	"github.com/vedette-dev/vedette/skills"
@@ -27,12 +29,13 @@ import (
 type fall struct {
 	kind  review.Failure // empty: the model judges
 	fault scripted.Fault
-	reply rule              // of the server, in place of an approval
-	model string            // more of the model's settings
-	more  string            // more of the review's settings
-	way   http.RoundTripper // of the model's requests; nil keeps the model's time from ending one that has not arrived
-	// down: no server listens. long: the call fits no question.
-	down, long bool
+	reply rule       // of the server, in place of an approval
+	model string     // more of the model's settings
+	more  string     // more of the review's settings
+	way   *exchanges // of the model's requests; nil is the house's own
+	// down: no server listens. long: the call fits no question. full: the model's one place is
+	// another user's, whose question doesn't come back.
+	down, long, full bool
 	// before is of how many other users a call has just been reviewed.
 	before int
 	// asked is how often the model is asked about one call, and away that no such
@@ -41,13 +44,17 @@ type fall struct {
 	away  bool
 }
 
-// many is a breaker that these few calls don't open.
-const many = ", breaker: {failures: 1000}"
+// many is a breaker that these few calls don't open, and which forgets no failure of another
+// user while they are made.
+const many = ", breaker: {failures: 1000, window: " + ample + "}"
+
+// ample is time that no test needs, however slow the machine is.
+const ample = "24h"
 
 // falls are a row for each failure there is, and one without. Each meets every
 // effect, inward and outward, under every table: no combination is left out.
 func falls() []fall {
-	const hangs = ", timeout: 200ms" // the model's own; it ends no request that has not arrived
+	const hangs = ", timeout: 100ms" // from the arrival of a request that hangs
 	return []fall{
 		{kind: "", asked: 1},
 		{kind: review.Connect, down: true, asked: 1},
@@ -56,7 +63,8 @@ func falls() []fall {
 		{kind: review.RateLimited, reply: rule{"status": 429}, before: 1, asked: 1},
 		{kind: review.Quota, fault: scripted.QuotaSpent, before: 1, asked: 1},
 		{kind: review.Server, fault: scripted.ServerError, before: 1, asked: 1},
-		{kind: review.BreakerOpen, fault: scripted.ServerError, before: 2, asked: 1, away: true, more: ", breaker: {failures: 1, open_for: 1h}"},
+		{kind: review.BreakerOpen, fault: scripted.ServerError, before: 2, asked: 1, away: true,
+			more: ", breaker: {failures: 1, window: " + ample + ", open_for: " + ample + "}"},
 		{kind: review.Refusal, fault: scripted.Refusal, asked: 1},
 		{kind: review.ContentFilter, fault: scripted.ContentFilter, asked: 1},
 		{kind: review.Length, fault: scripted.Length, asked: 1},
@@ -79,7 +87,7 @@ func falls() []fall {
 		{kind: review.LoneServer, fault: scripted.ServerError, asked: 1},
 		{kind: review.LoneQuota, fault: scripted.QuotaSpent, asked: 1},
 		{kind: review.LoneRateLimited, reply: rule{"status": 429}, asked: 1},
-		{kind: review.Busy, before: 1, asked: 1, away: true, model: ", requests_per_minute: 1"},
+		{kind: review.Busy, full: true, asked: 1, away: true, more: ", concurrency: 1, timeout: 100ms"},
 		{kind: review.Budget, before: 1, asked: 1, away: true, more: ", budget: {day: {calls: 1}}"},
 	}
 }
@@ -178,12 +186,14 @@ type house struct {
 	o office
 	f fall
 
-	mu   sync.Mutex
-	ran  map[string]int // skills, and notes, by how often they had an effect
-	held []string       // skills of the calls that the person was asked about
-	turn int
-	reg  *prometheus.Registry
-	last families // what it held last
+	mu    sync.Mutex
+	ran   map[string]int // skills, and notes, by how often they had an effect
+	held  []string       // skills of the calls that the person was asked about
+	turn  int
+	way   *exchanges       // of the model's requests
+	place *arrival.Carrier // their way where one of them takes the model's only place
+	reg   *prometheus.Registry
+	last  families // what it held last
 }
 
 // canary is in every value of a call and in all that the model says: no one but
@@ -203,16 +213,13 @@ func build(t *testing.T, o office, f fall) *house {
 	if !strings.Contains(more, "canaries:") {
 		more += ", canaries: {every: 0s}"
 	}
-	timeout := ", timeout: 20s"
-	if strings.Contains(f.model, "timeout:") {
-		timeout = ""
+	if !strings.Contains(more, "timeout:") {
+		more += ", timeout: 10m"
 	}
-	carried := timeout == "" && f.way == nil
-	ro := options{models: "}\n  judge: {model: judge, base_url: \"$URL\"" + timeout + f.model, reviewers: "judge", carried: carried}
-	if f.way != nil {
-		ro.tune.transport = func(string) http.RoundTripper { return f.way }
-		t.Cleanup((&http.Client{Transport: f.way}).CloseIdleConnections)
-	}
+	ro := options{models: "}\n  judge: {model: judge, base_url: \"$URL\"" + f.model, reviewers: "judge"}
+	way := h.takeWay(f)
+	ro.tune.transport = func(string) http.RoundTripper { return way }
+	t.Cleanup((&http.Client{Transport: way}).CloseIdleConnections)
 	ro.config = scraped + "sentinel: {retries: 0, cache_ttl: 0s" + more + o.config + "}\n"
 	ro.Approver, ro.Metrics = approver(h.person), h.reg
 	for skill := range o.cells {
@@ -222,14 +229,36 @@ func build(t *testing.T, o office, f fall) *house {
 	return h
 }
 
+// takeWay is the way of the model's requests. Time ends none but those that hang, once they
+// have arrived, and the one that takes the model's only place not even then.
+func (h *house) takeWay(f fall) http.RoundTripper {
+	next := llm.NewHTTPClient().Transport
+	if f.full {
+		h.place = &arrival.Carrier{Next: next}
+		return h.place
+	}
+	if h.way = f.way; h.way == nil {
+		h.way = &exchanges{Timekeeper: arrival.Timekeeper{Next: next}}
+	}
+	return h.way
+}
+
 // pass lets the model fall and makes a call of each kind.
 func (h *house) pass(t *testing.T, f fall) {
 	h.f = f
 	switch {
 	case f.down:
 		h.server.Down() // for good: its port may be another's by now
+	case f.full:
+		give := h.takePlace(t)
+		defer give()
 	case f.fault != "":
-		stop := h.server.FaultWhen(nil, f.fault)
+		stop := h.server.FaultWhen(func(r scripted.Received) bool {
+			if f.fault == scripted.Hang { // no other request can be late
+				h.way.OnArrival(r.Header)
+			}
+			return true
+		}, f.fault)
 		defer stop()
 	}
 	for _, user := range []string{"bob", "cho"}[:f.before] {
@@ -243,6 +272,30 @@ func (h *house) pass(t *testing.T, f fall) {
 	require.Equal(t, h.last.series(), served.series(), "what is served is what was gathered")
 	require.NotContains(t, text, canary)
 	require.NotContains(t, text, "elsewhere")
+}
+
+// takePlace has another user's question take the model's only place, until it is given back.
+func (h *house) takePlace(t *testing.T) (give func()) {
+	came, gone := make(chan http.Header, 1), make(chan struct{})
+	var taken atomic.Bool
+	stop := h.server.FaultWhen(func(r scripted.Received) bool {
+		if !taken.Swap(true) {
+			came <- r.Header
+		}
+		return true
+	}, scripted.Hang)
+	go func() {
+		defer close(gone)
+		for n := 0; !taken.Load(); n++ { // a call's time may be over before its question leaves
+			_, _ = h.call(context.WithoutCancel(t.Context()), "self.read", "bob", fmt.Sprintf("place%d", n), "short")
+		}
+	}()
+	request := <-came
+	return func() {
+		stop()
+		h.place.OnArrival(request)
+		<-gone
+	}
 }
 
 // person answers for the office.
@@ -265,7 +318,7 @@ func (h *house) skill(t *testing.T, name string) *skills.GoSkill {
 	}
 	g, err := skills.Func(skills.Spec{
 		Name: name, Description: "For tests.", Effect: skills.Effect(effect), Reaches: skills.Reach(to), Output: skills.Trusted,
-		Timeout:    20 * time.Second,
+		Timeout:    skills.MaxTimeout,
 		Parameters: json.RawMessage(`{"type":"object","properties":{"note":{"type":"string"},"url":{"type":"string","x-url":true}}}`),
 	}, func(_ context.Context, i in) (string, error) {
 		h.mu.Lock()

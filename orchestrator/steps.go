@@ -14,22 +14,24 @@ import (
 // was done, what was not, and why. It holds no value of a call.
 type Step struct {
 	// Call and Decision are the ids under which the ledger has it.
-	Call, Decision string
-	At             time.Time
+	Call     string    `json:"call"`
+	Decision string    `json:"decision"`
+	At       time.Time `json:"at"`
 	// Skill is empty for an unknown one, whose name is the model's text.
-	Skill, Agent string
+	Skill string `json:"skill,omitempty"`
+	Agent string `json:"agent,omitempty"`
 	// Outcome is allow, deny, defer or, while a person is being asked, ask.
-	Outcome  string
-	Degraded bool
+	Outcome  string `json:"outcome"`
+	Degraded bool   `json:"degraded,omitempty"`
 	// Status is what became of a call that was allowed: ok, failed or unknown;
 	// empty until that is on record.
-	Status string
+	Status string `json:"status,omitempty"`
 	// Approver is the name of the person who answered; empty where none did.
-	Approver string
+	Approver string `json:"approver,omitempty"`
 	// Refusal says who stopped the call (Gate), why (Code, Reason), what can be
 	// done, and whether the same call may come again. Nil for one that was allowed.
 	// While a person is being asked its Kind is ask, and nothing is refused yet.
-	Refusal *skills.Refusal
+	Refusal *skills.Refusal `json:"refusal,omitempty"`
 }
 
 // Bounds of what a reply tells.

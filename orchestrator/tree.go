@@ -47,6 +47,10 @@ func (o *Orchestrator) buildTree() otp.ChildSpec {
 	if _, ok := o.parts.Limits(); ok {
 		kids = append(kids, o.groupSpec("limits", otp.OneForOne))
 	}
+	if len(o.parts.Channels()) > 0 {
+		// one_for_one: a channel that breaks says nothing of another.
+		kids = append(kids, o.groupSpec("notify", otp.OneForOne))
+	}
 	if s := o.tel.Server(); s != nil {
 		// Permanent: without metrics an operator learns of faults too late.
 		kids = append(kids, otp.ChildSpec{ID: "metrics", Name: "metrics", Start: func() otp.Server { return &service{run: s.Serve, up: true} }})

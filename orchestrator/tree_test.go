@@ -65,7 +65,8 @@ func TestTreeIsDrawn(t *testing.T) {
 	}
 	url, prefix := redistest.Shared(t)
 	o := with()
-	o.config = reviewed + scraped + fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: %q, timeout: 10s}}\n", url, prefix)
+	o.config = reviewed + scraped + fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: %q, timeout: 10s}}\n", url, prefix) +
+		"approvals: {inbox: true, notify: [{name: ops, slack: {url: \"http://127.0.0.1:9/x\"}}]}\n"
 	r := start(t, o, orch("go", "done"))
 	r.open("c1", "ann")
 	var runs []string
@@ -73,7 +74,7 @@ func TestTreeIsDrawn(t *testing.T) {
 	walk = func(list []otp.ProcessInfo, depth int) {
 		for _, p := range list {
 			id := p.ID
-			for _, several := range []string{"model", "conversation"} {
+			for _, several := range []string{"model", "channel", "conversation"} {
 				if strings.HasPrefix(id, several+"-") {
 					id = several
 				}

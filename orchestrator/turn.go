@@ -75,6 +75,8 @@ type turn struct {
 	budgets spentBudgets
 	filter  linkFilter
 	secrets turnSecrets
+	events  *eventLog // of the conversation
+	stream  answerStream
 	// proposed are the skills that calls were proposed under before a restart, by number:
 	// they go the same way again.
 	proposed map[int]string
@@ -113,6 +115,13 @@ type waiter struct {
 func newRequestTurn(n *turnNeeds, conversation string, m sendRequest, tainted bool, earlier earlierTurns) (*turn, error) {
 	r := openRecord{
 		V: recordVersion, Request: m.ID, Grant: sentinel.NewID(), Scope: m.Scope.List(), Tainted: tainted, Started: time.Now(),
+		Context: m.Context, Assistant: m.Assistant,
+	}
+	if earlier.isEmpty() && len(m.History) > 0 {
+		r.Imported, r.Tainted = importMessages(m.History), true
+	}
+	if len(m.Said) > 0 {
+		r.Imported, r.Tainted = append(r.Imported, importMessages(m.Said)...), true
 	}
 	t, err := newTurn(n, conversation, m.User, m.Text, r, earlier)
 	if err == nil && m.Fresh {
@@ -141,13 +150,15 @@ func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlie
 		return nil, err
 	}
 	desk := n.parts.Checkpoint.Numbered(g)
-	desk.RecallEarlier(earlier.strange)
+	desk.RecallEarlier(append(slices.Clip(earlier.strange), readImported(r.Imported)...))
 	desk.RecallResults(earlier.results)
 	t := &turn{turnNeeds: n, id: id, request: text, scope: scope, started: r.Started, opened: r, desk: desk,
 		byID: map[string]*agentRun{}, starting: map[otp.Ref]*agentRun{},
 		filter: linkFilter{n.parts, text}, secrets: turnSecrets{n.parts.Registry, scope}}
 	t.loop = loop.New(t, t.buildLoopRules())
-	t.loop.Begin(append([]llm.Message{{Role: llm.RoleSystem, Content: writeInstructions(n.parts.Registry, scope)}}, earlier.messages...))
+	prompt := cmp.Or(r.Assistant.Prompt, n.parts.Config.Orchestrator.Prompt)
+	instructions := writeInstructions(prompt, n.parts.Registry, scope) + r.Assistant.describe() + describeUser(r.Context)
+	t.loop.Begin(slices.Concat([]llm.Message{{Role: llm.RoleSystem, Content: instructions}}, earlier.messages, r.Imported))
 	t.loop.Say(llm.Message{Role: llm.RoleUser, Content: text})
 	t.loop.MarkSaved() // the request is a record of its own
 	return t, nil
@@ -280,7 +291,7 @@ func (t *turn) onRequestWritten(c *otp.Context, m otp.TaskResult) {
 		case errors.Is(m.Err, ErrRequest):
 			t.err = m.Err
 		case errors.Is(m.Err, history.ErrOwner):
-			t.err = errOtherUser
+			t.err = ErrOtherUser
 		}
 	}
 }
@@ -301,9 +312,16 @@ func (t *turn) PrepareQuestion() loop.Question {
 	if !t.loop.WithoutTools {
 		r.Tools = listTools()
 	}
+	if t.events.isRead() {
+		r.Follow = t.stream.beginQuestion(t.filter.flowOf(t.desk.Tainted()))
+	}
 	t.tune.reachPlace("think")
-	model, who, span := t.models.orchestrator, t.callerOfQuestion(), t.span
+	model, who, span := t.models.pickModel(t.opened.Assistant.Orchestrator, t.models.orchestrator), t.callerOfQuestion(), t.span
+	spent := t.checkTokensBound()
 	return loop.Question{Request: r, Chat: func(ctx context.Context, r llm.Request) (llm.Response, error) {
+		if spent != nil {
+			return llm.Response{}, spent
+		}
 		return model.Chat(llm.WithCaller(span.In(ctx), who), r)
 	}}
 }
@@ -461,6 +479,7 @@ func (t *turn) buildEndItems(text string) (items []history.Item) {
 		if said := t.loop.OwnMessages(); countBytes(said) <= maxHistoryBytes { // more is never shown again
 			end.Messages, _ = loop.HideMessages(said, t.secrets.hideCall)
 		}
+		end.Imported = t.opened.Imported
 		end.Reply, end.TaintedBefore = t.buildReply(text), isTaintedBefore(t.desk.Grant())
 		for _, st := range t.listStrange() {
 			end.Strange = append(end.Strange, strangeRecord{st.Skill, st.Result})
@@ -516,6 +535,25 @@ func (t *turn) isStillWanted() bool {
 		}
 	}
 	return len(t.waiters) == 0
+}
+
+// followEvents has the turn tell what happens.
+func (t *turn) followEvents(l *eventLog) {
+	t.events, t.stream.log, t.stream.turn = l, l, t.id
+	l.beginTurn(t.id, t.opened.Request)
+}
+
+// tellEnd tells how the turn ended. An end that was told before is nothing new.
+func (t *turn) tellEnd() {
+	switch {
+	case t.repeated:
+	case t.err != nil:
+		t.stream.settle("")
+		t.events.addEvent(Event{Kind: EventFailure, Turn: t.id, Error: DescribeError(t.err)})
+	default:
+		t.stream.settle(t.answer.Text)
+		t.events.addEvent(Event{Kind: EventReply, Turn: t.id, Reply: &t.answer})
+	}
 }
 
 // startSpan starts the span of a turn.

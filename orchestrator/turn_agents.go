@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/sentinel"
@@ -48,13 +49,16 @@ func (t *turn) enlistAgent(call string, a dispatchArgs) (*agentRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	model := t.models.findAgentModel(a.Model)
+	if err := t.checkAgentsBound(); err != nil {
+		return nil, err
+	}
+	model := t.agentModel(a.Model)
 	if model == nil {
 		return nil, newBadInput("there is no model of that name; leave model out")
 	}
 	desk, err := t.desk.Child(sentinel.Child{
 		ID: agentGrantID(t.desk.Grant().ID(), a.AgentID), Agent: a.AgentID, Mission: a.Mission, MissionBy: sentinel.ByOrchestrator,
-		Scope: scope, Calls: a.MaxToolCalls,
+		Scope: scope, Calls: t.boundCalls(a.MaxToolCalls),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", skills.ErrBadInput, err)
@@ -164,7 +168,7 @@ func (t *turn) launchAgent(c *otp.Context, k *agentRun) {
 		Journal: agentJournal{&t.journal, t.filter, k}, Rounds: k.rounds, Updates: updates, Answers: told, Heard: k.heard,
 		ID: k.args.AgentID, Mission: k.args.Mission, Context: k.args.Context, Inputs: inputs, Skills: k.skill,
 		Lookup: t.parts.Registry.Get, Model: k.newModelCaller(), Invoker: t.placeDesk(k.desk, k.span),
-		Calls: maxAgentCalls(k.args.MaxToolCalls, t.parts.Config.Limits.Agent.Calls), Parent: c.Self(),
+		Calls: maxAgentCalls(t.boundCalls(k.args.MaxToolCalls), t.parts.Config.Limits.Agent.Calls), Parent: c.Self(),
 		Timeout: t.tune.agent, HelpTimeout: t.tune.help,
 	})
 	sup, ok := c.System().Whereis(agentsName(t.desk.Grant().Conversation()))
@@ -405,6 +409,7 @@ func (t *turn) reportAgent(k *agentRun) {
 		k.place.giveBack()
 		k.reportEnd(t.tel, string(r.State))
 	}
+	t.events.addEvent(Event{Kind: EventAgent, Turn: t.id, Agent: &AgentEvent{r.Agent, r.State, r.Reason, r.Calls, r.Took}})
 	t.watcher.tellAgentResult(t.desk.Grant().Conversation(), r)
 }
 
@@ -455,4 +460,40 @@ func (t *turn) onWaveOver(c *otp.Context, m waveOver) {
 	if next >= 0 {
 		c.SendAfter(next, m)
 	}
+}
+
+// agentModel is the model of an agent whose dispatch names this one, nil where there is none.
+func (t *turn) agentModel(name string) agents.Model {
+	if name == "" {
+		return t.models.pickModel(t.opened.Assistant.Agents, t.models.agents)
+	}
+	return t.models.findAgentModel(name)
+}
+
+// boundCalls is how many calls an agent may propose whose dispatch names this number.
+func (t *turn) boundCalls(asked int) int {
+	most := t.opened.Assistant.Bounds.Calls
+	switch {
+	case most == 0:
+		return asked
+	case asked == 0:
+		asked = t.parts.Config.Limits.Agent.Calls
+	}
+	return min(asked, most)
+}
+
+// checkAgentsBound refuses an agent that the assistant has no room for.
+func (t *turn) checkAgentsBound() error {
+	if most := t.opened.Assistant.Bounds.Agents; most > 0 && len(t.agents) >= most {
+		return newBadInput("a request may have %d agents here, and has them; answer with what you have", most)
+	}
+	return nil
+}
+
+// checkTokensBound is the error of a question for which the assistant has no tokens left.
+func (t *turn) checkTokensBound() error {
+	if most := t.opened.Assistant.Bounds.Tokens; most > 0 && t.sumSpending().Tokens >= most {
+		return &llm.Error{Kind: llm.KindBudget, Code: llm.CodeSharedBudget}
+	}
+	return nil
 }

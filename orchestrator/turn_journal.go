@@ -62,7 +62,7 @@ func (j *turnJournal) readEnd(ctx context.Context, about history.Turn, text stri
 		return nil, nil
 	}
 	if text != "" && s.text != "" && s.text != text {
-		return nil, errOtherText
+		return nil, ErrOtherText
 	}
 	return s.end, nil
 }

@@ -61,6 +61,7 @@ const (
 	CodeApprovalCanceled   = "approval.canceled"   // the call was withdrawn, and that is on record
 	CodeApprovalChanged    = "approval.changed"    // what was approved is not what is there
 	CodeApprovalSuperseded = "approval.superseded" // there is another reason to ask by now
+	CodeApprovalEdited     = "approval.edited"     // a person gave the call other arguments, which are another call
 	CodeApprovalUnbindable = "approval.unbindable" // what the call names can't be bound to a yes
 )
 

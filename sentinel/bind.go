@@ -111,7 +111,7 @@ type binder struct {
 func bindPaths(ctx context.Context, c Call, env touch.Env) ([]Bound, error) {
 	limited, cancel := context.WithTimeout(ctx, bindTime)
 	defer cancel()
-	if env.NoFS || c.Skill() != nil && c.Skill().Spec().ByReference {
+	if envOf(c.Grant(), env).NoFS || c.Skill() != nil && c.Skill().Spec().ByReference {
 		return bindByReference(c), nil
 	}
 	b := &binder{ctx: limited}

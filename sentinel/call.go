@@ -45,6 +45,8 @@ type callParts struct {
 	parent    *Call
 	rewroteBy []string
 	rewrote   []string
+	// edited is set where a person gave the call its arguments.
+	edited *Edited
 }
 
 // parts returns what the call holds, for reading alone.
@@ -102,17 +104,24 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 		return Call{}, &CallError{CodeSkillName,
 			fmt.Sprintf("the skill's name is %d bytes long; no skill's is longer than %d", len(p.Skill), skills.MaxName)}
 	}
-	c := &callParts{
-		id: p.ID, name: p.Skill, grant: p.Grant, trace: p.Trace, granted: p.BeforeTaint,
-		args: args, parsed: parsed, evidence: &callEvidence{options: p.Evidence},
+	room := &struct { // in one piece: every call has both
+		callParts
+		callEvidence
+	}{
+		callParts: callParts{
+			id: p.ID, name: p.Skill, grant: p.Grant, trace: p.Trace, granted: p.BeforeTaint, args: args, parsed: parsed,
+		},
+		callEvidence: callEvidence{options: p.Evidence},
 	}
+	c := &room.callParts
+	c.evidence = &room.callEvidence
 	if c.id == "" {
 		c.id = ids.New()
 	}
 	if s, ok := reg.Get(p.Skill); ok {
 		c.skill = s
 		c.follows = p.newFollowing()
-		c.touch = c.readTouch(env)
+		c.touch = c.readTouch(envOf(p.Grant, env))
 	}
 	c.flagArgs()
 	call := Call{held: c}
@@ -128,10 +137,17 @@ func (c Call) withTouchNow(env touch.Env) Call {
 		return c
 	}
 	parts := *c.held
-	parts.touch = parts.readTouch(env)
+	parts.touch = parts.readTouch(envOf(parts.grant, env))
 	now := Call{&parts, c.findings}
 	parts.outward = isOutward(now)
 	return now
+}
+
+// envOf is what the paths of a grant's calls are read against. This machine's files say nothing
+// of paths on another.
+func envOf(g Grant, env touch.Env) touch.Env {
+	env.NoFS = env.NoFS || g.Remote() != ""
+	return env
 }
 
 // readTouch works out what a call of a known skill would touch, as it is now.
@@ -204,6 +220,9 @@ func (c Call) TaintedThisTurn() bool {
 	return c.parts().grant.TaintedThisTurn() || c.parts().trace.Untrusted()
 }
 
+// Remote is the principal who runs the call elsewhere; empty where it runs in this program.
+func (c Call) Remote() string { return c.parts().grant.Remote() }
+
 // Args returns the canonical JSON (RFC 8785) of the arguments.
 func (c Call) Args() string { return c.parts().args }
 
@@ -223,7 +242,7 @@ func (c Call) Order() skills.Order {
 	p := c.parts()
 	o := skills.Order{
 		CallID: p.id, GrantID: p.grant.ID(), User: p.grant.User(), Conversation: p.grant.Conversation(),
-		Skill: p.name, Args: p.args, Deadline: p.grant.Deadline(),
+		Skill: p.name, Args: p.args, Deadline: p.grant.Deadline(), Remote: p.grant.Remote(),
 	}
 	if p.skill != nil {
 		o.SkillDigest = p.skill.Digest()
@@ -275,4 +294,13 @@ func (c Call) Reasons() []string {
 		return slices.Clone(f.reasons)
 	}
 	return nil
+}
+
+// withGrantNow is the call under the authority now, with the taint that the desk has by now.
+func (c Call) withGrantNow(now Grant, d *Desk) Call {
+	parts := *c.held
+	was := parts.grant
+	now.o.ID, now.o.User, now.o.Conversation, now.o.Remote = was.o.ID, was.o.User, was.o.Conversation, was.o.Remote
+	parts.grant = now.TaintAs(was).TaintAs(d.Grant())
+	return Call{&parts, c.findings}
 }

@@ -117,9 +117,6 @@ var mandatory = map[string]bool{GateSchema: true, GateScope: true, GatePermissio
 // New checks the parts and returns the Checkpoint. A gate that is missing,
 // unknown, there twice, or switched off though it can't be, is an error.
 func New(o Options) (*Checkpoint, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -193,14 +190,16 @@ func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start tim
 			p.logger().Error("a gate panicked", "gate", name, "stack", string(debug.Stack()))
 			v = Verdict{State: Failed, Code: name + ".panic", Reason: "the gate broke; nothing runs without it"}
 		}
-		v.Gate, v.Elapsed = name, p.now().Sub(start)
+		v.Gate, v.Elapsed = name, p.since(start)
 	}()
 	g := p.gates[name]
 	if g == nil {
 		return Verdict{State: Failed, Code: name + ".missing", Reason: "the gate is missing"}
 	}
-	if v, ok := inheritVerdict(g, c); ok {
-		return v
+	if c.parts().follows != nil {
+		if v, ok := inheritVerdict(g, c); ok {
+			return v
+		}
 	}
 	v, err := g.Check(ctx, c)
 	if err != nil {
@@ -212,7 +211,7 @@ func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start tim
 		return Verdict{State: Failed, Code: name + ".no_answer", Reason: "the gate gave no verdict that counts"}
 	}
 	if v.Doubt != nil && !mayDoubt(name, v.Doubt.Outcome) {
-		v = v.countDoubt()
+		v.countDoubt()
 	}
 	v.cutToBounds()
 	return v
@@ -246,6 +245,14 @@ func (p *Checkpoint) now() time.Time {
 	return p.o.Now()
 }
 
+// since is how long ago start was. The clock's time of day, which takes longer to read, isn't needed.
+func (p *Checkpoint) since(start time.Time) time.Duration {
+	if p.o.Now == nil {
+		return time.Since(start)
+	}
+	return p.o.Now().Sub(start)
+}
+
 func (p *Checkpoint) logger() *slog.Logger {
 	if p.o.Log == nil {
 		return slog.New(slog.DiscardHandler)
@@ -276,7 +283,7 @@ func (p *Checkpoint) writeRecord(ctx context.Context, r Record) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	err := p.o.Recorder.Record(ctx, r)
-	if r.Check != nil && errors.Is(err, skills.ErrChanged) { // its own word, and no fault of the store's
+	if errors.Is(err, skills.ErrChanged) { // the record's own word, and no fault of the store's
 		return err
 	}
 	if err != nil {
@@ -296,6 +303,15 @@ const recordTimeout = 30 * time.Second
 
 // Desk returns a root desk that acts under the grant.
 func (p *Checkpoint) Desk(g Grant) *Desk { return &Desk{p: p, grant: g} }
+
+// RemoteDesk returns the desk of a conversation whose calls the program of the grant's principal
+// runs itself. What was recorded of the conversation before is in it after RemoteDesk.Recall.
+func (p *Checkpoint) RemoteDesk(g Grant) (*RemoteDesk, error) {
+	if g.Remote() == "" || p.o.Recorder == nil || p.o.History == nil || p.o.Limiter == nil {
+		return nil, fmt.Errorf("%w: the grant names no principal, or the checkpoint has no recorder, history or limiter", ErrNotRecorded)
+	}
+	return &RemoteDesk{desk: p.Desk(g)}, nil
+}
 
 // Numbered returns a root desk whose calls, and those of its children, have
 // ids made of the grant's id and the number of the proposal: a process that

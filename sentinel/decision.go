@@ -40,7 +40,8 @@ type Decision struct {
 	Approver, Via string
 	Elapsed       time.Duration
 
-	abandoned bool // its caller left before it could be allowed
+	abandoned bool      // its caller left before it could be allowed
+	reportBy  time.Time // until when its caller may report what became of it
 }
 
 // settle combines the verdicts: the least outcome wins, after doubts that no model has
@@ -130,12 +131,21 @@ func (d *Decision) denyBy(gate, code, reason string) {
 	d.putVerdict(v)
 }
 
-// Verdict returns the verdict of the gate of that name.
-func (d Decision) Verdict(gate string) (Verdict, bool) {
+// verdictOf returns the verdict of a gate, nil where there is none. A verdict is too large to be
+// copied for a look at it.
+func (d *Decision) verdictOf(gate string) *Verdict {
 	for i := range d.Verdicts {
 		if d.Verdicts[i].Gate == gate {
-			return d.Verdicts[i], true
+			return &d.Verdicts[i]
 		}
+	}
+	return nil
+}
+
+// Verdict returns the verdict of the gate of that name.
+func (d Decision) Verdict(gate string) (Verdict, bool) {
+	if v := d.verdictOf(gate); v != nil {
+		return *v, true
 	}
 	return Verdict{}, false
 }

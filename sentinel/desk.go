@@ -238,6 +238,19 @@ func (d *Desk) enterWait(ctx context.Context) (waiting context.Context, leave fu
 	return waiting, leave, true
 }
 
+// isOver reports whether the desk, or one above it, was withdrawn.
+func (d *Desk) isOver() bool {
+	for at := d; at != nil; at = at.parent {
+		at.mu.Lock()
+		over := at.over
+		at.mu.Unlock()
+		if over {
+			return true
+		}
+	}
+	return false
+}
+
 // Withdraw ends every question of this desk and of those below it that waits for
 // a person, each with a decision on record, and lets no other be asked: for an
 // agent or a turn that has ended. It returns when all of them have ended; what

@@ -80,8 +80,8 @@ func DoubtsKey(all []Evidence) string {
 // countDoubts decides what becomes of the doubts of the decision's verdicts, as soon as the
 // review has been reached. Each counts once, and none raises an outcome.
 func (d *Decision) countDoubts() {
-	review, ok := d.Verdict(GateReview)
-	if !ok || review.State == NotReached {
+	review := d.verdictOf(GateReview)
+	if review == nil || review.State == NotReached {
 		return
 	}
 	var all []Evidence
@@ -94,28 +94,29 @@ func (d *Decision) countDoubts() {
 	for i := range d.Verdicts {
 		v := &d.Verdicts[i]
 		if v.Doubt != nil && v.Doubt.State == DoubtOpen {
-			*v = v.closeDoubt(spent)
+			v.closeDoubt(spent)
 		}
 	}
 }
 
-// closeDoubt returns the verdict with its doubt counted, or spent by a review that was
-// shown every doubt of the decision.
-func (v Verdict) closeDoubt(spent bool) Verdict {
+// closeDoubt counts the verdict's doubt, or notes that it was spent by a review that was shown
+// every doubt of the decision.
+func (v *Verdict) closeDoubt(spent bool) {
 	if v.State != Judged {
-		return v
+		return
 	}
 	if !spent {
-		return v.countDoubt()
+		v.countDoubt()
+		return
 	}
 	doubt := *v.Doubt
 	doubt.State = DoubtSpent
 	v.Doubt = &doubt
-	return v
 }
 
-// countDoubt gives the verdict the outcome of its doubt, where that is less.
-func (v Verdict) countDoubt() Verdict {
+// countDoubt gives the verdict the outcome of its doubt, where that is less. The Doubt itself is
+// replaced: others may hold the verdict's old one.
+func (v *Verdict) countDoubt() {
 	doubt := *v.Doubt
 	doubt.State = DoubtCounted
 	if doubt.Outcome < v.Outcome {
@@ -123,7 +124,6 @@ func (v Verdict) countDoubt() Verdict {
 		v.WhatYouCanDo = cmp.Or(doubt.WhatYouCanDo, v.WhatYouCanDo)
 	}
 	v.Doubt = &doubt
-	return v
 }
 
 // recordedDoubt is a doubt as the ledger holds it.

@@ -10,7 +10,8 @@ import (
 func TestACountedDoubtLiftsNothing(t *testing.T) {
 	for _, verdict := range []Outcome{Deny, Defer, Ask, Allow} {
 		for _, doubt := range []Outcome{Deny, Defer, Ask, Allow} {
-			v := Verdict{State: Judged, Outcome: verdict, Doubt: &Doubt{Outcome: doubt}}.countDoubt()
+			v := Verdict{State: Judged, Outcome: verdict, Doubt: &Doubt{Outcome: doubt}}
+			v.countDoubt()
 			require.Equal(t, min(verdict, doubt), v.Outcome)
 			require.Equal(t, DoubtCounted, v.Doubt.State)
 		}

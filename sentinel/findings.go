@@ -137,10 +137,16 @@ func (c Call) NearMisses() (near, doubts []evidence.Finding, asks bool) {
 // mayFind reports whether the arguments and the user's words alone allow for a finding.
 func (c Call) mayFind() bool {
 	p := c.parts()
-	var few [4]evidence.Argument // most calls have no more
+	var few [len(p.first)]evidence.Argument // most calls have no more
 	args := few[:0]
-	c.WalkArgs(func(a skills.Arg) { args = append(args, evidence.ArgumentOf(p.skill, a)) })
-	return evidence.MayFind(evidence.Input{Effect: p.skill.Effect(), Request: p.grant.OwnRequest(), Arguments: args})
+	if p.seen == 0 || p.seen > len(p.first) {
+		args = evidence.ArgumentsOf(p.skill, c.WalkArgs)
+	} else {
+		for _, a := range p.first[:p.seen] {
+			args = append(args, evidence.ArgumentOf(p.skill, a))
+		}
+	}
+	return evidence.MayFind(p.skill.Effect(), p.grant.OwnRequest(), args)
 }
 
 // EvidenceDigest is the same for two calls whose ReviewEvidence says the same.

@@ -29,6 +29,8 @@ type GrantOptions struct {
 	Conversation string
 	Turn         string
 	Agent        string
+	// Remote is the principal who runs the calls elsewhere. Empty, they run in this program.
+	Remote string
 	// Mission is what the agent was told to do, and MissionBy who wrote it.
 	Mission   string
 	MissionBy Author
@@ -71,7 +73,8 @@ func NewGrant(o GrantOptions) (Grant, error) {
 	for _, f := range []struct {
 		name, v string
 		needed  bool
-	}{{"id", o.ID, true}, {"conversation", o.Conversation, true}, {"agent", o.Agent, true}, {"user", o.User, false}, {"turn", o.Turn, false}} {
+	}{{"id", o.ID, true}, {"conversation", o.Conversation, true}, {"agent", o.Agent, true}, {"user", o.User, false}, {"turn", o.Turn, false},
+		{"remote", o.Remote, false}} {
 		switch {
 		case f.v == "" && f.needed:
 			errs = append(errs, fmt.Errorf("grant: %s is missing", f.name))
@@ -171,6 +174,15 @@ func (g Grant) Conversation() string { return g.o.Conversation }
 
 // Turn is the id of the turn.
 func (g Grant) Turn() string { return g.o.Turn }
+
+// Remote is the principal who runs the calls elsewhere; empty where they run in this program.
+func (g Grant) Remote() string { return g.o.Remote }
+
+// AsRemote returns the grant for calls that the principal runs elsewhere.
+func (g Grant) AsRemote(principal string) Grant {
+	g.o.Remote = principal
+	return g
+}
 
 // Agent is the agent's id.
 func (g Grant) Agent() string { return g.o.Agent }

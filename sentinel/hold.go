@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/textcut"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -56,6 +57,7 @@ func (i *invocation) hold(ctx context.Context) error {
 	}
 	asked := *d
 	p.tellObserver(Event{Call: c, Decision: asked, Kind: RecordHeld, Context: ctx})
+	i.remote.tellHeld(asked)
 	if err := i.askPerson(ctx); err != nil {
 		p.tellObserver(Event{Call: c, Decision: asked, Kind: EventLeftHeld, Context: ctx})
 		return err
@@ -97,6 +99,9 @@ func markApproval(v Verdict) Verdict {
 	return v
 }
 
+// metaStanding names, in an answer's Meta, the standing approval that gave it.
+const metaStanding = "standing"
+
 // askPerson waits for a person's answer. After a yes the rules are asked again: see
 // judgeAgain.
 func (i *invocation) askPerson(ctx context.Context) error {
@@ -106,6 +111,7 @@ func (i *invocation) askPerson(ctx context.Context) error {
 	case err != nil:
 		return err
 	case answer.Outcome != Allow:
+		answer = i.takeEdit(answer)
 		i.decision.closeQuestion(answer, answer, i.p.now())
 		return nil
 	}
@@ -123,7 +129,7 @@ func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
 		}
 		return err
 	}
-	c, d := i.call.withTouchNow(env), shown
+	c, d := i.remote.withGrantNow(i.call, i.desk).withTouchNow(env), shown
 	for _, n := range ruleGates() { // the review's answer stands
 		d.putVerdict(i.p.askGate(ctx, n, c, i.p.now()))
 	}
@@ -137,6 +143,8 @@ func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
 	switch {
 	case d.Outcome == Ask && !slices.Equal(askingGates(d), askingGates(shown)):
 		v.Outcome, v.Code, v.Reason = Deny, CodeApprovalSuperseded, "there is another reason to ask now than the one that was answered"
+	case answer.Meta[metaStanding] != "" && (c.Tainted() || d.Degraded):
+		v.Outcome, v.Code, v.Reason = Deny, CodeApprovalSuperseded, "a standing approval does not hold for what was tainted since"
 	case err != nil || !isSameBound(d.Bound, bound):
 		v.Outcome, v.Code, v.Reason = Deny, CodeApprovalChanged, "what the call names has changed since a person was asked"
 	default:
@@ -150,7 +158,11 @@ func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
 // readmit calls Options.Readmit, and lists the call as one that waits for places. A
 // Readmit that panics has given no place back.
 func (i *invocation) readmit(ctx context.Context) (err error) {
-	if i.p.o.Readmit == nil {
+	readmit := i.p.o.Readmit
+	if i.remote != nil {
+		readmit = i.remote.awaitCaller
+	}
+	if readmit == nil {
 		return nil
 	}
 	entry := i.p.inFlight.addCall(i.call, PhasePlaces, i.p.now())
@@ -161,7 +173,7 @@ func (i *invocation) readmit(ctx context.Context) (err error) {
 			err = errors.New("the hook panicked")
 		}
 	}()
-	return i.p.o.Readmit(ctx, i.call)
+	return readmit(ctx, i.call)
 }
 
 // leaveHeld is what becomes of a call that was approved and whose caller ended
@@ -230,4 +242,64 @@ func (i *invocation) changedSinceAsked() bool {
 	before, d := i.held, i.decision
 	return before != nil && before.decision == d.ID && !before.expires.IsZero() &&
 		!slices.Equal(before.bound, i.p.records.boundsOf(d.Bound))
+}
+
+// takeEdit keeps what a person wants to run in place of the call, where they said so. One that is
+// no call is told as the refusal.
+func (i *invocation) takeEdit(answer Verdict) Verdict {
+	args := answer.Edit
+	answer.Edit = nil
+	if args == nil || answer.Outcome != Deny || answer.Code != CodeApprovalEdited {
+		return answer
+	}
+	e := edit{
+		args: slices.Clone(args), decision: i.decision.ID,
+		by: textcut.Head(answer.Meta["by"], maxWho), via: textcut.Head(answer.Meta["via"], maxWho),
+	}
+	if _, err := i.p.newEditedCall(i.call, e); err != nil {
+		answer.Reason = "a person gave the call arguments that it can't have"
+		return answer
+	}
+	i.edit = &e
+	return answer
+}
+
+// beginEdited returns the way of the call that a person wants to run in place of this one, from
+// the first gate on. The slot of the proposal is used once. Nil: there is no such call, or its agent has ended.
+func (i *invocation) beginEdited() *invocation {
+	if i.edit == nil || i.desk.isOver() {
+		return nil
+	}
+	next := &invocation{
+		p: i.p, desk: i.desk, proposal: i.proposal, number: i.number, restartable: i.restartable, limitsVerdict: i.limitsVerdict,
+		slotTaken: i.slotTaken, edit: i.edit, remote: i.remote,
+	}
+	i.slotTaken = false
+	next.proposal.Grant = next.proposal.Grant.TaintAs(i.desk.Grant()) // what was read since counts
+	if v, ok := i.p.pauseVerdict(next.proposal.Grant.User(), next.proposal.Skill); ok {
+		v.Gate = GateLimits
+		next.limitsVerdict = v
+	}
+	return next
+}
+
+// parseEdited makes the proposal the call that a person wants to run in its place.
+func (i *invocation) parseEdited(c Call) (Call, *CallError) {
+	if i.edit == nil {
+		return c, nil
+	}
+	if i.edit.proposed != "" && i.edit.proposed != i.p.records.keyedDigest(c.Digest()) {
+		i.edit = nil // it was about another call that an earlier process had under this id
+		return c, nil
+	}
+	next, err := i.p.newEditedCall(c, *i.edit)
+	i.edit = nil // a person may give this one other arguments too
+	var mistake *CallError
+	switch {
+	case errors.As(err, &mistake):
+		return c, mistake
+	case err != nil:
+		return c, &CallError{CodeEditGone, "a person gave the call arguments that it can't have any more"}
+	}
+	return next, nil
 }

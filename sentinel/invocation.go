@@ -40,6 +40,10 @@ type invocation struct {
 	held           *heldBefore // a person was being asked about it when its process ended
 	kept           []Value     // goes with the decision, for the process that ends the call after a crash
 	resumed        *followPast // set where an earlier process ran the call
+	edit           *edit       // what a person wants to run in place of the call, until that is parsed
+	next           *invocation // of the call that a person wants to run in place of this one
+
+	remote *remoteRun // set where another program runs the call
 
 	waitCtx context.Context //nolint:containedctx // of the wait for a person; nil where none is asked
 	endWait func()          // ends what approve began; nil where that is nothing
@@ -61,7 +65,12 @@ func (d *Desk) Invoke(ctx context.Context, skill string, args json.RawMessage) (
 	if a := i.answerFromHistory(ctx); a != nil {
 		return a.res, a.err
 	}
-	return i.takeSteps(ctx, i.reserve, i.parse, i.judge, i.review, i.approve, i.commit, i.execute, i.finish)
+	res, err := i.takeSteps(ctx, i.reserve, i.parse, i.judge, i.review, i.approve, i.commit, i.execute, i.finish)
+	for i.next != nil { // a person gave the call other arguments
+		i = i.next
+		res, err = i.takeSteps(ctx, i.parse, i.judge, i.review, i.approve, i.commit, i.execute, i.finish)
+	}
+	return res, err
 }
 
 // newInvocation takes the next number of the desk and waits until no other caller works
@@ -127,7 +136,10 @@ func (i *invocation) reserve(ctx context.Context) error {
 func (i *invocation) parse(ctx context.Context) (err error) {
 	i.call, err = i.p.NewCall(i.proposal)
 	var mistake *CallError
-	if errors.As(err, &mistake) {
+	if err == nil {
+		i.call, mistake = i.parseEdited(i.call)
+	}
+	if mistake != nil || errors.As(err, &mistake) {
 		return i.refuseMalformed(ctx, mistake)
 	}
 	return err
@@ -222,6 +234,7 @@ func (i *invocation) commit(ctx context.Context) error {
 	i.p.tellObserver(Event{Call: i.call, Decision: i.decision, Kind: RecordDecision, Context: ctx})
 	if i.decision.Outcome != Allow {
 		i.rememberRefusal()
+		i.next = i.beginEdited()
 		return newRefusal(i.decision)
 	}
 	return nil
@@ -266,7 +279,7 @@ func (i *invocation) finish(ctx context.Context) error {
 	i.recordOutcome(ctx, b, values)
 	i.result.Note = ""
 	if m := i.decision.Modified; m != nil {
-		i.result.Note = m.Note()
+		i.result.Note = m.noteRan(i.shownArgs())
 	}
 	return nil
 }
@@ -340,7 +353,7 @@ func (i *invocation) checkStart(ctx context.Context) error {
 	d := &i.decision
 	switch {
 	case d.Outcome != Allow:
-	case i.p.o.Executors[i.call.Name()] == nil:
+	case i.remote == nil && i.p.o.Executors[i.call.Name()] == nil:
 		d.denyBy(GatePermission, "permission.no_executor", "the skill has nothing that runs it")
 	case ctx.Err() == nil:
 	case d.Asked.IsZero():
@@ -377,26 +390,55 @@ func (i *invocation) recordDecision(ctx context.Context) error {
 func (i *invocation) writeDecision(ctx context.Context) error {
 	p, d := i.p, &i.decision
 	d.abandoned = ctx.Err() != nil && !d.personRefused()
+	if i.remote != nil {
+		if err := i.remote.sealWarrant(i.call, d); err != nil {
+			return errors.Join(ErrNotRecorded, err)
+		}
+	}
 	r := p.records.newDecision(RecordDecision, i.call, *d)
 	if i.restartable && d.Outcome != Allow {
 		r.Values = append(r.Values, Value{valueRefusal, encodeJSON(newRefusal(*d))})
 	}
 	r.Values = append(r.Values, i.kept...)
+	if i.edit != nil {
+		r.Values = append(r.Values, Value{valueEdit, i.edit.args})
+	}
 	if d.Outcome == Allow {
 		if i.restartable && !i.mayRunAgain {
 			r.Once, r.OnceFor = i.call.Proposed().ID(), onceFor
 		}
 		r.Marks, r.Habits = listNewMarks(ctx, p, i.call), listNewHabits(ctx, p, i.call, *d)
-		w, err := p.o.Issuer.Issue(i.call.Digest())
-		if err != nil {
-			return errors.Join(ErrNotRecorded, err)
+		if err := i.spendWarrant(&r); err != nil {
+			return err
 		}
-		i.warrant, r.Spend, r.SpendExpires = w, w.ID(), w.Expires()
 		if bound := d.Bound; len(bound) > 0 {
 			r.Check = func() error { return checkUnmoved(bound, p.o.Env) }
 		}
 	}
 	return p.writeRecord(ctx, r)
+}
+
+// shownArgs are the arguments that ran, secrets left out.
+func (i *invocation) shownArgs() string {
+	if i.call.Skill() == nil {
+		return ""
+	}
+	return string(shownArgs(i.call, false))
+}
+
+// spendWarrant has the record use up the warrant of the call: one that an executor redeems, or
+// the one that the caller is handed.
+func (i *invocation) spendWarrant(r *Record) error {
+	if i.remote != nil {
+		r.Spend, r.SpendExpires = i.remote.id, i.decision.reportBy
+		return nil
+	}
+	w, err := i.p.o.Issuer.Issue(i.call.Digest())
+	if err != nil {
+		return errors.Join(ErrNotRecorded, err)
+	}
+	i.warrant, r.Spend, r.SpendExpires = w, w.ID(), w.Expires()
+	return nil
 }
 
 // waitAndRun executes the order, once it is its turn. Executors contain their skills;

@@ -8,8 +8,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-
-	"github.com/vedette-dev/vedette/internal/ids"
 )
 
 // The codes of a call that could not be rewritten. They stand in the verdict
@@ -50,7 +48,7 @@ type ModifyError struct {
 // Error returns the reason with the rule's id.
 func (e *ModifyError) Error() string { return "rule " + e.Rule + " " + e.Reason }
 
-// Modified says what rules changed of a call before it was judged.
+// Modified says what rules, or a person who was asked, changed of a call before it was judged.
 type Modified struct {
 	// Call and Digest are those of the call as it was proposed.
 	Call   string
@@ -59,10 +57,15 @@ type Modified struct {
 	Rules []string
 	// Args are the declared arguments whose values changed, sorted.
 	Args []string
+	// EditedBy is the person who gave the call other arguments; empty where rules alone did.
+	EditedBy string
 }
 
 // Note tells the agent what was changed. It holds names alone.
 func (m Modified) Note() string {
+	if m.EditedBy != "" {
+		return m.noteEdited()
+	}
 	return fmt.Sprintf("The operator's rules changed this call before it was judged (%s; by %s). What counts is the changed call.",
 		joinOrNone(m.Args), strings.Join(m.Rules, ", "))
 }
@@ -74,18 +77,24 @@ func joinOrNone(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// Modified tells what rules changed of the call; ok is false for a call as it
-// was proposed.
+// Modified tells what rules, or a person who was asked, changed of the call; ok is false for a
+// call as it was proposed.
 func (c Call) Modified() (m Modified, ok bool) {
 	parts := c.parts()
 	if parts.parent == nil {
 		return Modified{}, false
 	}
-	return Modified{parts.parent.ID(), parts.parent.Digest(), slices.Clone(parts.rewroteBy), slices.Clone(parts.rewrote)}, true
+	m = Modified{
+		Call: parts.parent.ID(), Digest: parts.parent.Digest(), Rules: slices.Clone(parts.rewroteBy), Args: slices.Clone(parts.rewrote),
+	}
+	if parts.edited != nil {
+		m.EditedBy = parts.edited.By
+	}
+	return m, true
 }
 
-// Proposed is the call as it was proposed: the one that rules rewrote into
-// this, or this one.
+// Proposed is the call as it was proposed: the one that rules or a person made
+// this of, or this one.
 func (c Call) Proposed() Call {
 	if p := c.parts().parent; p != nil {
 		return *p
@@ -99,7 +108,7 @@ func (c Call) Proposed() Call {
 // rewritten before is not rewritten again.
 func (p *Checkpoint) Rewrite(ctx context.Context, c Call) (out Call, v *Verdict) {
 	m, ok := p.gates[GatePermission].(Modifier)
-	if !ok || c.Skill() == nil || c.parts().parent != nil || c.parts().follows != nil { // what follows is only lowered
+	if !ok || c.Skill() == nil || c.isRewritten() || c.parts().follows != nil { // what follows is only lowered
 		return c, nil
 	}
 	defer func() {
@@ -147,17 +156,53 @@ func (p *Checkpoint) newRewrittenCall(c Call, r Rewrite) (Call, error) {
 	if err != nil {
 		return Call{}, err
 	}
-	made := *next.parts()
-	made.id = ids.Derive(ids.Common, c.ID()+"\n"+made.digest)
-	made.parent, made.rewroteBy = &c, slices.Clone(r.Rules)
+	made, proposed := *next.parts(), c.Proposed()
+	made.id = editedID(c, made.digest)
+	made.parent, made.rewroteBy, made.edited = &proposed, slices.Clone(r.Rules), c.parts().edited
 	for _, name := range made.skill.DeclaredArgs() {
-		was, had := c.Parsed()[name]
+		was, had := proposed.Parsed()[name]
 		is, has := made.parsed[name]
 		if had != has || !reflect.DeepEqual(was, is) {
 			made.rewrote = append(made.rewrote, name)
 		}
 	}
 	return Call{held: &made}, nil
+}
+
+// isRewritten reports whether rules made the call of another. What a person made of one they may
+// rewrite still.
+func (c Call) isRewritten() bool {
+	p := c.parts()
+	return p.parent != nil && (p.edited == nil || len(p.rewroteBy) > 0)
+}
+
+// Edited tells who gave the call its arguments in place of its agent; ok is false where no person
+// did. Modified tells then what they changed.
+func (c Call) Edited() (e Edited, ok bool) {
+	if p := c.parts().edited; p != nil {
+		return *p, true
+	}
+	return Edited{}, false
+}
+
+// newEditedCall makes the call that a person wants to run in place of c, as it was proposed. Its
+// id follows from that one's and its bytes, as that of a call that rules rewrote.
+func (p *Checkpoint) newEditedCall(c Call, e edit) (Call, error) {
+	was := c.Proposed()
+	_, edited, err := canonicalize(e.args)
+	if err != nil || was.Skill() == nil || was.parts().follows != nil {
+		return Call{}, errors.Join(errors.New("the edit is not arguments for the call"), err)
+	}
+	edited, err = keepSecrets(was.Skill(), was.Parsed(), was.Skill().WithSizedSecrets(was.Parsed()), edited)
+	if err != nil {
+		return Call{}, err
+	}
+	next, err := p.newRewrittenCall(was, Rewrite{Args: encodeJSON(edited)})
+	if err != nil {
+		return Call{}, err
+	}
+	next.held.edited = &Edited{By: e.by, Via: e.via, Decision: e.decision, Digest: next.Digest()}
+	return next, nil
 }
 
 // refuseUnmodified is the denial of a call that a rule failed to rewrite.

@@ -51,10 +51,25 @@ func ReadRecord(kind string, raw []byte) (OnRecord, error) {
 			r.Approver = g.Meta["by"]
 		}
 	}
-	if r.Outcome == Allow {
-		return r, nil
+	return r.refuse(kind, Decision{ID: b.DecisionID, Outcome: b.Outcome, BlockedBy: r.BlockedBy, Code: b.Code, Reason: b.Reason}), nil
+}
+
+// OnRecord returns what a record of that kind says of the decision, as ReadRecord does: no value
+// of the call.
+func (d Decision) OnRecord(kind string) OnRecord {
+	r := OnRecord{BlockedBy: d.BlockedBy, Outcome: d.Outcome, Degraded: d.Degraded, Approver: d.Approver}
+	if kind == RecordRefused {
+		r.BlockedBy = GateParse
 	}
-	r.Refusal = newRefusal(Decision{ID: b.DecisionID, Outcome: b.Outcome, BlockedBy: r.BlockedBy, Code: b.Code, Reason: b.Reason})
+	return r.refuse(kind, Decision{ID: d.ID, Outcome: d.Outcome, BlockedBy: r.BlockedBy, Code: d.Code, Reason: d.Reason})
+}
+
+// refuse adds the refusal of a decision that didn't allow.
+func (r OnRecord) refuse(kind string, d Decision) OnRecord {
+	if r.Outcome == Allow {
+		return r
+	}
+	r.Refusal = newRefusal(d)
 	switch kind {
 	case RecordRefused:
 		r.Refusal.Kind = skills.KindInvalid
@@ -63,5 +78,5 @@ func ReadRecord(kind string, raw []byte) (OnRecord, error) {
 		r.Refusal.Kind, r.Refusal.Retryable = skills.KindAsk, false
 		r.Refusal.WhatYouCanDo = adviceWait
 	}
-	return r, nil
+	return r
 }

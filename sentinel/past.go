@@ -38,6 +38,7 @@ type Past struct {
 	JudgedID string
 
 	held     *heldBefore // a person was being asked, and nothing has been decided since
+	edit     *edit       // a person gave it other arguments, and nothing was decided about those
 	follow   *followPast // a person was being asked about what it would write
 	decision string      // the one that allowed it
 	began    bool        // it was allowed under this id, perhaps before it was refused
@@ -48,6 +49,7 @@ type Past struct {
 	argBytes int         // how long its arguments were
 	failure  string      // the skill's own words
 	marks    []string
+	remote   remotePast // of a call that another program ran
 }
 
 // wasInterrupted reports whether the end of the caller, or of its process, broke
@@ -57,7 +59,7 @@ func (p Past) wasInterrupted() bool {
 		return false
 	}
 	switch p.Code {
-	case "", FailInterrupted, skills.FailCanceled, skills.FailNotStarted, CodeOutcomePaused:
+	case "", FailInterrupted, skills.FailCanceled, skills.FailNotStarted, CodeOutcomePaused, CodeWithdrawn:
 		return true
 	}
 	return false
@@ -92,7 +94,8 @@ func readPast(callID string, list []Record) (p Past, found bool) {
 				decision, found = r.DecisionID, true
 			} else if !isAbandoned(r) {
 				p.readRefusal(r)
-				found = true
+				p.edit = readEdit(r)
+				found = p.edit == nil
 			}
 		case RecordOutcome:
 			if p.Allowed && r.DecisionID == decision && !p.isSettled() {
@@ -151,6 +154,7 @@ func (p *Past) readRefusal(r Record) {
 	*p = Past{
 		Number: p.Number, CallID: p.CallID, Skill: r.Skill, Args: string(args),
 		began: p.began, spec: b.SkillSpec, digest: b.Digest, proposed: proposed,
+		decision: r.DecisionID, remote: r.readRemote(),
 	}
 	if r.Kind == RecordRefused {
 		p.mistake, p.argBytes = r.Code, b.ArgBytes
@@ -210,17 +214,17 @@ func (p *Past) readAllowance(r Record) {
 		Number: p.Number, CallID: p.CallID, Allowed: true, Skill: r.Skill, Status: StatusUnknown, Args: string(args),
 		Tainted: b.Tainted, TaintedBefore: b.Taint == taintBefore, JudgedID: b.CallID,
 		began: true, spec: b.SkillSpec, digest: b.Digest, proposed: proposed,
-		decision: r.DecisionID,
+		decision: r.DecisionID, remote: r.readRemote(),
 	}
 	if m := b.Modified; m != nil {
-		p.Result.Note = Modified{Rules: m.Rules, Args: m.Args}.Note()
+		p.Result.Note = Modified{Rules: m.Rules, Args: m.Args, EditedBy: m.EditedBy}.noteRan(p.Args)
 	}
 }
 
 func (p *Past) readOutcome(r Record) {
 	var b outcomeBody
 	_ = json.Unmarshal(r.Body, &b) // what can't be read is untrusted
-	p.Status, p.Code, p.marks = r.Outcome, r.Code, b.Marks
+	p.Status, p.Code, p.marks, p.remote.report = r.Outcome, r.Code, b.Marks, b.Report
 	name := "result"
 	if p.Status != StatusOK {
 		name = "error"

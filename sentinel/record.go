@@ -95,6 +95,8 @@ type body struct {
 	Grant      string            `json:"grant"`
 	Follows    string            `json:"follows,omitempty"` // the call that made this one necessary
 	Turn       string            `json:"turn,omitempty"`
+	Remote     string            `json:"remote,omitempty"`   // the principal who runs it elsewhere
+	ReportBy   time.Time         `json:"report_by,omitzero"` // and until when they may say what became of it
 	Effect     skills.Effect     `json:"effect,omitempty"`
 	Outward    bool              `json:"outward"`
 	Tainted    bool              `json:"tainted"`
@@ -158,7 +160,7 @@ func (m recordMaker) keyedDigest(s string) string {
 func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	g := c.Grant()
 	b := body{
-		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Effect: c.Effect(),
+		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Remote: g.Remote(), ReportBy: d.reportBy.UTC(), Effect: c.Effect(),
 		Outward: c.Outward(), Tainted: c.Tainted(), Taint: wordOfTaint(c), MissionBy: g.MissionBy(), Policy: m.policy,
 		Digest: m.keyedDigest(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
 		Bound: m.boundsOf(d.Bound), AskedAt: d.Asked.UTC(), ExpiresAt: d.Expires.UTC(),
@@ -323,6 +325,8 @@ type outcomeBody struct {
 	Template   bool   `json:"template,omitempty"`
 	// Marks are what the result looks like: codes of TextMarks.
 	Marks []string `json:"marks,omitempty"`
+	// Report is a keyed digest of what the caller reported.
+	Report string `json:"report,omitempty"`
 	// Egress counts what a sandboxed program did on the network.
 	Egress    *skills.Egress `json:"egress,omitempty"`
 	ElapsedUS int64          `json:"elapsed_us"`
@@ -345,7 +349,13 @@ func (m recordMaker) describeRewrite(b *body, r *Record, c Call) {
 	if !ok {
 		return
 	}
-	b.Modified = &recordedModified{mod.Call, m.keyedDigest(mod.Digest), mod.Rules, mod.Args, len(c.Proposed().Args())}
+	b.Modified = &recordedModified{
+		CallID: mod.Call, Digest: m.keyedDigest(mod.Digest), Rules: append([]string{}, mod.Rules...), Args: mod.Args,
+		ArgBytes: len(c.Proposed().Args()),
+	}
+	if e, ok := c.Edited(); ok {
+		b.Modified.EditedBy, b.Modified.EditedOf = e.By, e.Decision
+	}
 	r.Values = append(r.Values, Value{"proposed", shownArgs(c.Proposed(), true)}) // no gate has looked at these
 }
 
@@ -356,6 +366,8 @@ type recordedModified struct {
 	Rules    []string `json:"rules"`
 	Args     []string `json:"args,omitempty"`
 	ArgBytes int      `json:"arg_bytes"`
+	EditedBy string   `json:"edited_by,omitempty"`
+	EditedOf string   `json:"edited_of,omitempty"` // the decision about the call as it was before a person edited it
 }
 
 // unknownArgs are the arguments of a call of an unknown skill as the journal may

@@ -70,10 +70,10 @@ var aboutTheCall = map[string]bool{
 	GateScope: true, GatePermission: true, GateGuard: true, GateJudge: true, GateReview: true, GateApproval: true,
 }
 
-// noAnswer are the codes of questions that no person answered.
+// noAnswer are the codes of questions that no person answered, or whose answer is about another call.
 var noAnswer = map[string]bool{
 	CodeApprovalExpired: true, CodeApprovalCanceled: true, CodeApprovalNobody: true, CodeApprovalUnbindable: true,
-	CodePendingFull: true,
+	CodePendingFull: true, CodeApprovalEdited: true,
 }
 
 // isAboutTheCall reports whether a verdict that blocks a call says something of it.

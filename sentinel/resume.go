@@ -50,15 +50,22 @@ func (d *Desk) Resume(ctx context.Context, done, open int) ([]Past, error) {
 			continue
 		}
 		found = append(found, past)
-		d.rememberPastRefusal(past)
-		if st, ok := past.newStep(); ok {
-			if s, known := d.p.o.Registry.Get(st.Skill); known {
-				st.Effect, st.Sensitive, st.StrangerFields = s.Effect(), s.Sensitive(), s.Spec().StrangerFields
-			}
-			d.addStep(st)
-		}
+		d.rememberPast(past)
 	}
 	return found, nil
+}
+
+// rememberPast adds to the desk what became of a call that is over.
+func (d *Desk) rememberPast(past Past) {
+	d.rememberPastRefusal(past)
+	st, ok := past.newStep()
+	if !ok {
+		return
+	}
+	if s, known := d.p.o.Registry.Get(st.Skill); known {
+		st.Effect, st.Sensitive, st.StrangerFields = s.Effect(), s.Sensitive(), s.Spec().StrangerFields
+	}
+	d.addStep(st)
 }
 
 // recountSlot uses the slot of a call that was proposed before, which is free where
@@ -98,7 +105,7 @@ func (i *invocation) answerFromHistory(ctx context.Context) *answer {
 		res, err := i.resumeFollow(ctx, past)
 		return &answer{res, err}
 	}
-	i.held = past.held
+	i.held, i.edit = past.held, past.edit
 	if !found {
 		return nil
 	}

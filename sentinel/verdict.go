@@ -2,6 +2,7 @@ package sentinel
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -108,9 +109,13 @@ type Verdict struct {
 	Degraded bool
 	// RetryAfter goes with Defer and with limits.
 	RetryAfter time.Duration
+	// Edit goes with an approver's Deny of the code CodeApprovalEdited: the arguments that the
+	// person wants the call to have. They are another call, which begins at the first gate.
+	Edit json.RawMessage
 	// Meta is what the gate wants recorded besides: model, prompt version,
 	// tokens, who approved. Keys and values are the gate's or the
-	// configuration's own words, never an argument's.
+	// configuration's own words, never an argument's. Verdicts may share it: read it, and
+	// write to a clone.
 	Meta map[string]string
 	// Elapsed is filled in by the Checkpoint.
 	Elapsed time.Duration

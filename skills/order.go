@@ -16,6 +16,8 @@ type Order struct {
 	Conversation string
 	Skill        string
 	SkillDigest  string
+	// Remote is the principal who runs the call elsewhere. Empty, an Executor runs it.
+	Remote string
 	// Args is the canonical JSON (RFC 8785) of the arguments.
 	Args string
 	// Deadline ends the run early; zero means the skill's timeout alone.
@@ -25,10 +27,16 @@ type Order struct {
 // Digest identifies the call: grant, user, conversation, skill, the skill's
 // own digest and the canonical arguments, each framed by its length so that
 // no two different calls share a byte string. Call id and deadline are not
-// part of it: the same call proposed twice has the same digest.
+// part of it: the same call proposed twice has the same digest. A call that another program
+// runs has a digest of its own, with who runs it.
 func (o Order) Digest() string {
 	var space [1024]byte // most calls fit, and need no memory of their own
 	b := space[:0]
+	if o.Remote != "" {
+		for _, f := range [...]string{"vedette/remote-call/v1", o.Remote} {
+			b = append(binary.BigEndian.AppendUint64(b, uint64(len(f))), f...)
+		}
+	}
 	for _, f := range [...]string{"vedette/call/v1", o.GrantID, o.User, o.Conversation, o.Skill, o.SkillDigest, o.Args} {
 		b = append(binary.BigEndian.AppendUint64(b, uint64(len(f))), f...)
 	}

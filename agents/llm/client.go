@@ -117,9 +117,11 @@ func (c *Client) Chat(ctx context.Context, r Request) (resp Response, err error)
 	callCtx, cancel := c.within(ctx, c.cfg.timeoutOrDefault())
 	defer cancel()
 	x := &exchange{client: c.http, head: head, limit: c.cfg.maxResponseOrDefault(), now: c.now}
-	lib := c.lib
-	lib.HTTPClient = x
-	_, err = openai.NewClientWithConfig(lib).CreateChatCompletion(callCtx, c.buildTail(r))
+	if !c.cfg.Unstreamed {
+		x.follow = r.Follow
+	}
+	defer func() { x.withdrawText(err) }()
+	err = c.sendThroughLibrary(callCtx, x, r)
 	if err == nil && hasEnded(callCtx) {
 		err = &Error{Kind: KindConnect, Status: x.status, msg: "the answer was complete too late"}
 	}
@@ -133,6 +135,23 @@ func (c *Client) Chat(ctx context.Context, r Request) (resp Response, err error)
 		resp.Content, resp.Refusal, resp.ToolCalls = "", "", nil
 	}
 	return resp, c.nameModel(e)
+}
+
+// sendThroughLibrary has the library write the request and send it by the exchange.
+func (c *Client) sendThroughLibrary(ctx context.Context, x *exchange, r Request) error {
+	lib := c.lib
+	lib.HTTPClient = x
+	client, tail := openai.NewClientWithConfig(lib), c.buildTail(r)
+	if x.follow == nil {
+		_, err := client.CreateChatCompletion(ctx, tail)
+		return err
+	}
+	tail.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	s, err := client.CreateChatCompletionStream(ctx, tail)
+	if err == nil {
+		_ = s.Close() // the exchange has read all of it
+	}
+	return err
 }
 
 // classifyFailure turns an error of the library into one Error. The contexts are asked

@@ -71,6 +71,8 @@ type Config struct {
 	// LegacyMaxTokens sends Request.MaxTokens as max_tokens, for servers that
 	// do not know max_completion_tokens.
 	LegacyMaxTokens bool
+	// Unstreamed marks a server that can't stream: Request.Follow is told nothing.
+	Unstreamed bool
 	// MaxResponse bounds the answer's body in bytes. Zero is DefaultMaxResponse.
 	MaxResponse int64
 }

@@ -32,7 +32,20 @@
 // refusal nor reasoning, and a legacy function_call make it no answer. Of several
 // choices the first is taken: who must know compares Response.Choices with 1.
 // Redirects are not followed: a request carries a credential and a conversation,
-// and both go to the configured address or nowhere. Answers are not streamed.
+// and both go to the configured address or nowhere.
+//
+// # Streams
+//
+// With Request.Follow the answer is asked for as a stream, and its text told piece by piece.
+// Chat still returns the whole, under the same limits of size and time, and with the same
+// usage. A stream is an answer if it has a finish reason and [DONE]; one that was cut is
+// none, also between the two. Calls are put together by their index, or by their id where a
+// server sends no index; a call whose name or id changes makes the stream no answer.
+//
+// Follow is told text of answers without calls alone. Nothing can be told back, so what a
+// call or a refusal follows, and what breaks off, is withdrawn by a Piece that says so. A
+// caller that asks again may then tell the text from its beginning, and no text stands twice.
+// A server that answers in one piece all the same is understood.
 //
 // What not to do. Do not retry here: a caller knows its budget and owns the
 // breaker. Do not treat a [KindCanceled] error as the model's failure. Do not

@@ -30,8 +30,10 @@ type exchange struct {
 	limit  int64
 	now    func() time.Time
 
-	status int      // of the answer, 0 before one came
-	answer Response // of a success; after an error, what is known of it
+	follow func(Piece) // asks for a stream, where it is set
+	told   bool        // it was told of text that stands
+	status int         // of the answer, 0 before one came
+	answer Response    // of a success; after an error, what is known of it
 }
 
 // Do sends the request; every error it returns is an *Error.
@@ -49,7 +51,11 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		return nil, x.readFailure(res)
 	}
-	if e := x.readSuccess(req.Context(), res); e != nil {
+	read := x.readSuccess
+	if x.follow != nil && isEventStream(res.Header) {
+		read = x.readStream
+	}
+	if e := read(req.Context(), res); e != nil {
 		e.Status = res.StatusCode
 		return nil, e
 	}
@@ -108,7 +114,18 @@ func (x *exchange) readSuccess(ctx context.Context, res *http.Response) *Error {
 	}
 	var e *Error
 	x.answer, e = decodeAnswer(body.Bytes(), func() bool { return hasEnded(ctx) })
+	if e == nil && x.follow != nil {
+		x.tellWhole()
+	}
 	return e
+}
+
+// withdrawText takes back the text that the caller was told, where it became no answer.
+func (x *exchange) withdrawText(err error) {
+	if err != nil && x.told {
+		x.told = false
+		x.follow(Piece{Withdrawn: true})
+	}
 }
 
 // isJSONType reports whether a content type is JSON's. A missing type passes: it claims

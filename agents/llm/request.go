@@ -34,4 +34,9 @@ type Request struct {
 	Temperature *float64
 	// MaxTokens bounds the answer, reasoning included. Zero sends no bound.
 	MaxTokens int
+	// Follow, if set, asks for a stream and is told of the answer's text piece by piece, in
+	// the goroutine of Chat. It must not block. The pieces since the last one that was
+	// withdrawn are the Content of an answer without calls. It doesn't make Chat return
+	// earlier or with less. A model whose Config says Unstreamed tells nothing.
+	Follow func(Piece)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
@@ -50,6 +51,9 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if err := p.buildCheckpoint(ctx, o); err != nil {
 		return nil, errors.Join(cfg.Locate(err), p.Close())
 	}
+	if err := buildHandover(p, o); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
 	p.buildUpkeep(o)
 	if err := p.unfinished.SettleCommits(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
@@ -70,7 +74,7 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if p.Keys, err = keys.LoadOrCreate(cfg.Keys.Dir); err != nil {
 		return err
 	}
-	if p.Store, err = store.Open(ctx, store.Options{Path: cfg.Ledger.Path, Driver: cfg.Ledger.Driver}); err != nil {
+	if p.Store, err = openStore(ctx, store.Options{Path: cfg.Ledger.Path, Driver: cfg.Ledger.Driver}); err != nil {
 		return fmt.Errorf("the database %s can't be opened: %w", cfg.Ledger.Path, err)
 	}
 	signer, err := ledger.NewSigner(p.Keys.Ledger())
@@ -86,7 +90,10 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := p.openInbox(ctx, o); err != nil {
+	if err := errors.Join(p.openInbox(ctx, o), p.openCouriers(ctx, o)); err != nil {
+		return err
+	}
+	if err := p.openTokens(ctx, o); err != nil {
 		return err
 	}
 	p.recorder = recorder.New(recorder.Options{
@@ -97,6 +104,14 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 		p.habits = p.recorder.NewHabits(p.Keys.Digest(), o.Log)
 	}
 	return nil
+}
+
+// openTokens reads who may call the HTTP API. Store and ledger are open by then.
+func (p *Parts) openTokens(ctx context.Context, o Options) (err error) {
+	p.Tokens, err = access.OpenTokens(ctx, access.TokenOptions{
+		Store: p.Store, Ledger: p.Ledger, Key: p.Keys.Digest(), Now: o.Now, Log: o.Log,
+	})
+	return err
 }
 
 // openPauses brings up the kill switch: of all processes where they share a
@@ -252,7 +267,7 @@ func (p *Parts) buildUpkeep(o Options) {
 	p.unfinished = unfinished.New(uo)
 	mo := maintenance.Options{
 		Values: p.Journal, Warrants: p.Store, Refusals: p.Checkpoint, Questions: p.unfinished,
-		Ticks: o.Maintain, Now: o.Now, Log: o.Log,
+		Handed: p.Handover, Ticks: o.Maintain, Now: o.Now, Log: o.Log,
 	}
 	if p.Inbox != nil {
 		mo.Approvals, mo.ApprovalsKept = p.Inbox, p.Config.Journal.Retention
@@ -266,5 +281,8 @@ func (p *Parts) startBackground(ctx context.Context) {
 	p.background = append(p.background, maintenance.Start(ctx, p.log, "maintain", p.maintenance.Run))
 	if p.asksCanaries() {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "ask canaries", p.runCanaries))
+	}
+	for _, c := range p.couriers {
+		p.background = append(p.background, maintenance.Start(ctx, p.log, "notify", c.Run))
 	}
 }

@@ -137,7 +137,8 @@ func CheckDraft(d *config.Draft) error {
 	if roster != nil {
 		roster.Close()
 	}
-	return d.Err(d.Config.Locate(errors.Join(execErr, regErr, rosterErr, gateErr, checkLimitStore(d.Config), checkApprovalPolicy(d.Config))))
+	return d.Err(d.Config.Locate(errors.Join(execErr, regErr, rosterErr, gateErr, checkLimitStore(d.Config), checkApprovalPolicy(d.Config),
+		checkChannels(d.Config))))
 }
 
 // Check builds everything that a configuration describes, the ways to run its
@@ -153,5 +154,5 @@ func Check(cfg *config.Config) error {
 	if d != nil {
 		d.Close()
 	}
-	return errors.Join(err, cfg.Locate(execErr), cfg.Locate(errors.Join(checkLimitStore(cfg), checkApprovalPolicy(cfg))))
+	return errors.Join(err, cfg.Locate(execErr), cfg.Locate(errors.Join(checkLimitStore(cfg), checkApprovalPolicy(cfg), checkChannels(cfg))))
 }

@@ -101,7 +101,7 @@ func (p *tenant) proposal(x pay) sentinel.Proposal {
 	sc, err := skills.NewScope("bank.*")
 	require.NoError(p.t, err)
 	to := or(x.to, landlord)
-	request := or(x.request, "show me "+to)
+	request := or(x.request, "tell me of the payment of the month to "+to)
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: fmt.Sprint("g", p.calls), User: or(x.user, "ann"), Conversation: "c1", Turn: fmt.Sprint("t", p.calls), Agent: "a1",
 		MissionBy: sentinel.ByOrchestrator, Request: &request, Scope: sc, Tainted: x.tainted,
@@ -185,7 +185,7 @@ func TestHabits(t *testing.T) {
 		"another currency": {each(func(x *pay) { x.more = `,"currency":"JPY"` }),
 			pay{day: 61, amount: 900, more: `,"currency":"EUR"`}, true},
 		"a number besides": {usual, pay{day: 61, amount: 900, more: `,"tip":900`}, true},
-		"a hard signal":    {usual, pay{day: 61, amount: 900, request: "show me eve@evil.test"}, true},
+		"a hard signal":    {usual, pay{day: 61, amount: 900, request: "the payment of eve@evil.test"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newTenant(t, habitsOn)

@@ -2,6 +2,8 @@ package assembly
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/sentinel"
@@ -51,9 +53,41 @@ func (p *Parts) openInbox(ctx context.Context, o Options) error {
 	}
 	p.Inbox, err = approval.OpenInbox(ctx, approval.InboxOptions{
 		Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Key: p.Keys.Digest(), Policy: who, Retention: cfg.Journal.Retention,
-		Now: o.Now, Log: o.Log,
+		Skills: p.findSkill, PolicyDigest: cfg.Digest(), Now: o.Now, Log: o.Log,
 	})
 	return err
+}
+
+// lockWait is how long a start waits for a database that is in use. A command that answers an
+// approval has it for a moment; another process keeps it.
+const lockWait = 2 * time.Second
+
+// lockPause is how long a database that is in use is left alone.
+const lockPause = 50 * time.Millisecond
+
+// openStore opens the database, once the commands that have it for a moment are done.
+func openStore(ctx context.Context, o store.Options) (*store.Store, error) {
+	wait, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	for {
+		st, err := store.Open(ctx, o)
+		if !errors.Is(err, store.ErrLocked) {
+			return st, err
+		}
+		select {
+		case <-wait.Done():
+			return nil, err
+		case <-time.After(lockPause):
+		}
+	}
+}
+
+// findSkill returns a skill once there are any.
+func (p *Parts) findSkill(name string) (*skills.Skill, bool) {
+	if p.Registry == nil {
+		return nil, false
+	}
+	return p.Registry.Get(name)
 }
 
 // chooseApprover returns who asks people: the program's own approver, the inbox, or none.
@@ -74,5 +108,8 @@ func (p *Parts) onRecord(tx *store.Tx, rec sentinel.Record) error {
 
 // ForgetApprovals deletes some approvals of a user or of a conversation: see approval.ForgetTx.
 func (p *Parts) ForgetApprovals(tx *store.Tx, user, conversation string) (int, error) {
+	if p.Inbox != nil {
+		return p.Inbox.ForgetTx(tx, user, conversation)
+	}
 	return approval.ForgetTx(tx, user, conversation)
 }

@@ -70,7 +70,7 @@ func (b *bureau) start(settings string) {
 		Spec: skills.Spec{
 			Name: "paper.send", Effect: skills.Irreversible, Reaches: skills.Others, Output: skills.Trusted, Run: skills.Run{Kind: "native"},
 			Parameters: json.RawMessage(`{"type":"object","properties":{"to":{"type":"string","x-target":true},` +
-				`"file":{"type":"string","x-path":true},"key":{"type":"string","x-secret":true}}}`),
+				`"note":{"type":"string"},"file":{"type":"string","x-path":true},"key":{"type":"string","x-secret":true}}}`),
 		},
 		Run: func(_ context.Context, order skills.Order) (skills.Result, error) {
 			b.mu.Lock()

@@ -13,9 +13,12 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/limits/redisstore"
+	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/answers"
+	"github.com/vedette-dev/vedette/orchestrator/handover"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
+	"github.com/vedette-dev/vedette/orchestrator/notify"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/approval"
@@ -52,8 +55,12 @@ type Parts struct {
 	// Inbox is where people answer; nil where approvals.inbox is off, or the program has an
 	// Approver of its own.
 	Inbox *approval.Inbox
+	// Tokens are who may call the HTTP API.
+	Tokens *access.Tokens
 	// Review is the gate that asks models; nil where it is left out.
 	Review *review.Gate
+	// Handover decides calls that other programs run themselves.
+	Handover *handover.Handover
 	// Links are the hosts that links in answers may lead to, by answers.links.
 	Links answers.Allowed
 
@@ -62,6 +69,7 @@ type Parts struct {
 	queues      map[string]*skillqueue.Queue
 	recorder    *recorder.Recorder
 	habits      habits // nil where judge.habits is off
+	couriers    []*notify.Courier
 	unfinished  *unfinished.Calls
 	maintenance *maintenance.Maintenance
 	leaks       *leak.Watch
@@ -74,6 +82,9 @@ type Parts struct {
 func (p *Parts) Close() error {
 	for _, b := range p.background {
 		b.Stop()
+	}
+	if p.Handover != nil {
+		p.Handover.Close()
 	}
 	if p.Pauses != nil {
 		p.Pauses.Close()
@@ -195,7 +206,7 @@ func (p *Parts) CanaryFailed() []string {
 // Service is work that goes on beside the calls, for a supervisor to run. Run returns nil
 // once ctx has ended. Any other end is a failure, and the supervisor runs it again.
 type Service struct {
-	// Group says what it belongs to: store, limits or review.
+	// Group says what it belongs to: store, limits, review or notify.
 	Group, ID string
 	Run       func(ctx context.Context) error
 }
@@ -213,6 +224,9 @@ func (p *Parts) Services() []Service {
 	}
 	if p.asksCanaries() {
 		list = append(list, Service{"review", "canaries", p.runCanaries})
+	}
+	for _, c := range p.couriers {
+		list = append(list, Service{"notify", "channel-" + c.Status().Channel, c.Run})
 	}
 	return list
 }

@@ -20,7 +20,8 @@ func listProtected(cfg *config.Config) []string {
 // listSecret returns the keys, the users' credentials and the owner's socket. A program
 // opens them by what looks like reading, so no call may name them.
 func listSecret(cfg *config.Config) []string {
-	return append([]string{cfg.Keys.Dir, control.SocketPath(cfg.Ledger.Path)}, cfg.CredentialFolders()...)
+	list := append([]string{cfg.Keys.Dir, control.SocketPath(cfg.Ledger.Path)}, cfg.CredentialFolders()...)
+	return append(list, cfg.Server.SecretFiles()...)
 }
 
 // listGuarded returns the same files for programs: what none may write, and the folders and
@@ -33,6 +34,9 @@ func listGuarded(cfg *config.Config) []exec.Guarded {
 	}
 	for _, dir := range cfg.CredentialFolders() {
 		out = append(out, exec.Guarded{What: "the credentials", Path: dir, Secret: true})
+	}
+	for _, path := range cfg.Server.SecretFiles() {
+		out = append(out, exec.Guarded{What: "the key of the server's certificate", Path: path, Secret: true})
 	}
 	for _, path := range listDatabaseFiles(cfg) {
 		out = append(out, exec.Guarded{What: "the database", Path: path, Secret: true})

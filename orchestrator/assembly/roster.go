@@ -21,6 +21,7 @@ func newRoster(cfg *config.Config, transport func(model string) http.RoundTrippe
 			Name: name, Model: m.Model, BaseURL: m.BaseURL, APIKey: m.APIKey.Reveal(), Timeout: m.Timeout, Reasoning: m.Reasoning,
 			Effort: m.Effort, Context: m.Context, SupportsTools: &tools, Schemaless: m.Schemaless,
 			LegacyMaxTokens: m.LegacyMaxTokens, MaxResponse: int64(m.MaxResponse),
+			Unstreamed: m.Stream == "off",
 		}
 	}
 	return llm.NewRoster(llm.RosterConfig{Models: models, Roles: cfg.Roles, HTTP: llm.NewPool(countWarm(cfg)), Transport: transport})

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/user"
+	"slices"
 	"strconv"
 
 	"github.com/vedette-dev/vedette/sentinel/approval"
@@ -26,6 +27,12 @@ type (
 	ApprovalCard = approval.Card
 	// ApprovalAnswer is what a person answers.
 	ApprovalAnswer = approval.Answer
+	// StandingTerms are the bounds of a standing approval.
+	StandingTerms = approval.StandingTerms
+	// Standing is a standing approval.
+	Standing = approval.Standing
+	// StandingFilter chooses standing approvals.
+	StandingFilter = approval.StandingFilter
 )
 
 // ApprovalBackend is a Backend whose process may have an inbox. Its methods return ErrNoInbox
@@ -34,6 +41,9 @@ type ApprovalBackend interface {
 	ListApprovals(ctx context.Context, f approval.Filter) ([]approval.Item, error)
 	ShowApproval(ctx context.Context, begin string) (approval.Card, error)
 	AnswerApproval(ctx context.Context, a approval.Answer) (approval.Item, error)
+	StandApproval(ctx context.Context, a approval.Answer, t approval.StandingTerms) (approval.Standing, error)
+	ListStanding(ctx context.Context, f approval.StandingFilter) ([]approval.Standing, error)
+	RevokeStanding(ctx context.Context, id, by, via string) (approval.Standing, error)
 }
 
 // said is an answer as the socket carries it. Who answers is not in it: the system tells that.
@@ -42,10 +52,22 @@ type said struct {
 	Word     approval.Word `json:"word"`
 	Feedback string        `json:"feedback,omitempty"`
 	Digest   string        `json:"digest"`
+	// Edit are other arguments for the call; Standing makes the yes a standing one.
+	Edit     json.RawMessage         `json:"edit,omitempty"`
+	Standing *approval.StandingTerms `json:"standing,omitempty"`
+}
+
+// revoked names the standing approval to end. Who ends it is not in it.
+type revoked struct {
+	Standing string `json:"standing"`
 }
 
 // errSaid refuses a body that is no answer.
-var errSaid = errors.New(`the body must be one JSON object: {"approval":"…","word":"yes","digest":"…"}, with a "feedback" or without`)
+var errSaid = errors.New(`the body must be one JSON object: {"approval":"…","word":"yes","digest":"…"}, ` +
+	`with "feedback", "edit" or "standing" or without`)
+
+// errRevoked refuses a body that names no standing approval.
+var errRevoked = errors.New(`the body must be one JSON object: {"standing":"…"}`)
 
 // ViaCommand is how answers of the command line are recorded to have come.
 const ViaCommand = "cli"
@@ -71,6 +93,31 @@ func (s *Server) serveApprovals(mux *http.ServeMux) {
 		return b.ShowApproval(r.Context(), r.PathValue("id"))
 	}))
 	mux.HandleFunc("POST /v1/approvals/answers", s.newHandler(func(r *http.Request) (any, error) { return s.onAnswer(r, b) }))
+	mux.HandleFunc("GET /v1/standing", s.newHandler(func(r *http.Request) (any, error) {
+		f, err := readStandingFilter(r.URL.Query())
+		if err != nil {
+			return nil, err
+		}
+		list, err := b.ListStanding(r.Context(), f)
+		if list == nil {
+			list = []approval.Standing{}
+		}
+		return list, err
+	}))
+	mux.HandleFunc("POST /v1/standing/revoke", s.newHandler(func(r *http.Request) (any, error) { return s.onRevoke(r, b) }))
+}
+
+// onRevoke ends a standing approval in the name of the user at the other end.
+func (s *Server) onRevoke(r *http.Request, b ApprovalBackend) (any, error) {
+	var in revoked
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&in); err != nil || d.More() || in.Standing == "" {
+		return nil, errRevoked
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), writeTimeout)
+	defer cancel()
+	return b.RevokeStanding(ctx, in.Standing, localName(r), ViaCommand)
 }
 
 // onAnswer takes an answer in the name of the user at the other end. It is not lost with the
@@ -87,9 +134,13 @@ func (s *Server) onAnswer(r *http.Request, b ApprovalBackend) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), writeTimeout)
 	defer cancel()
-	return b.AnswerApproval(ctx, approval.Answer{
-		Approval: in.Approval, Word: in.Word, Feedback: in.Feedback, Digest: in.Digest, By: localName(r), Via: ViaCommand,
-	})
+	a := approval.Answer{
+		Approval: in.Approval, Word: in.Word, Feedback: in.Feedback, Digest: in.Digest, Edit: in.Edit, By: localName(r), Via: ViaCommand,
+	}
+	if in.Standing != nil {
+		return b.StandApproval(ctx, a, *in.Standing)
+	}
+	return b.AnswerApproval(ctx, a)
 }
 
 // localName names the user at the other end as an approver.
@@ -115,6 +166,17 @@ func readFilter(q url.Values) (f approval.Filter, err error) {
 		Conversation: q.Get("conversation"), User: q.Get("user"), Skill: q.Get("skill"), State: approval.State(q.Get("state")),
 		All: q.Get("all") == "true", After: q.Get("after"),
 	}
+	if limit := q.Get("limit"); limit != "" {
+		if f.Limit, err = strconv.Atoi(limit); err != nil || f.Limit < 1 {
+			return f, fmt.Errorf("%w: limit must be a number from 1 on", approval.ErrAnswer)
+		}
+	}
+	return f, nil
+}
+
+// readStandingFilter reads the filter of a list of standing approvals.
+func readStandingFilter(q url.Values) (f approval.StandingFilter, err error) {
+	f = approval.StandingFilter{User: q.Get("user"), Skill: q.Get("skill"), All: q.Get("all") == "true", After: q.Get("after")}
 	if limit := q.Get("limit"); limit != "" {
 		if f.Limit, err = strconv.Atoi(limit); err != nil || f.Limit < 1 {
 			return f, fmt.Errorf("%w: limit must be a number from 1 on", approval.ErrAnswer)
@@ -160,6 +222,21 @@ func (noInbox) AnswerApproval(context.Context, approval.Answer) (approval.Item, 
 	return approval.Item{}, ErrNoInbox
 }
 
+// StandApproval returns ErrNoInbox.
+func (noInbox) StandApproval(context.Context, approval.Answer, approval.StandingTerms) (approval.Standing, error) {
+	return approval.Standing{}, ErrNoInbox
+}
+
+// ListStanding returns ErrNoInbox.
+func (noInbox) ListStanding(context.Context, approval.StandingFilter) ([]approval.Standing, error) {
+	return nil, ErrNoInbox
+}
+
+// RevokeStanding returns ErrNoInbox.
+func (noInbox) RevokeStanding(context.Context, string, string, string) (approval.Standing, error) {
+	return approval.Standing{}, ErrNoInbox
+}
+
 // The codes of errors about approvals on the wire.
 const (
 	codeNoInbox    = "no_inbox"
@@ -169,17 +246,22 @@ const (
 	codeStale      = "stale"
 	codeNotAllowed = "not_allowed"
 	codeAnswer     = "answer"
+	codeStanding   = "standing"
 )
 
-// plainErrors are the errors about approvals that a code says all of.
-var plainErrors = []struct {
+// plainError is an error that a code says all of.
+type plainError struct {
 	code   string
 	status int
 	err    error
-}{
+}
+
+// plainErrors are the errors about approvals that a code says all of.
+var plainErrors = []plainError{
 	{codeNoInbox, http.StatusNotFound, ErrNoInbox}, {codeUnknown, http.StatusNotFound, approval.ErrUnknown},
 	{codeAmbiguous, http.StatusConflict, approval.ErrAmbiguous}, {codeAnswer, http.StatusBadRequest, approval.ErrAnswer},
-	{codeAnswer, http.StatusBadRequest, errSaid},
+	{codeAnswer, http.StatusBadRequest, errSaid}, {codeAnswer, http.StatusBadRequest, errRevoked},
+	{codeStanding, http.StatusConflict, approval.ErrStanding},
 }
 
 // encodeApprovalError is an error about approvals as it goes over the wire; ok is false for others.
@@ -230,7 +312,7 @@ func (f failed) decodeError() error {
 	case f.NotAllowed != nil:
 		return f.NotAllowed
 	}
-	for _, p := range plainErrors {
+	for _, p := range slices.Concat(plainErrors, tokenErrors) {
 		if p.code == f.Code {
 			return &farError{f.Error, p.err}
 		}
@@ -250,6 +332,23 @@ func (c *Client) ShowApproval(ctx context.Context, begin string) (out approval.C
 
 // AnswerApproval answers in the name of this process's user: By and Via are not sent.
 func (c *Client) AnswerApproval(ctx context.Context, a approval.Answer) (out approval.Item, err error) {
-	in := said{Approval: a.Approval, Word: a.Word, Feedback: a.Feedback, Digest: a.Digest}
+	in := said{Approval: a.Approval, Word: a.Word, Feedback: a.Feedback, Digest: a.Digest, Edit: a.Edit}
 	return out, c.callProcess(ctx, http.MethodPost, "/v1/approvals/answers", in, &out)
+}
+
+// StandApproval says yes in the name of this process's user, and leaves a standing approval.
+func (c *Client) StandApproval(ctx context.Context, a approval.Answer, t approval.StandingTerms) (out approval.Standing, err error) {
+	in := said{Approval: a.Approval, Word: a.Word, Feedback: a.Feedback, Digest: a.Digest, Edit: a.Edit, Standing: &t}
+	return out, c.callProcess(ctx, http.MethodPost, "/v1/approvals/answers", in, &out)
+}
+
+// ListStanding returns standing approvals, the oldest first.
+func (c *Client) ListStanding(ctx context.Context, f approval.StandingFilter) (out []approval.Standing, err error) {
+	q := writeFilter(approval.Filter{User: f.User, Skill: f.Skill, All: f.All, After: f.After, Limit: f.Limit})
+	return out, c.callProcess(ctx, http.MethodGet, "/v1/standing?"+q, nil, &out)
+}
+
+// RevokeStanding ends a standing approval in the name of this process's user.
+func (c *Client) RevokeStanding(ctx context.Context, id string) (out approval.Standing, err error) {
+	return out, c.callProcess(ctx, http.MethodPost, "/v1/standing/revoke", revoked{id}, &out)
 }

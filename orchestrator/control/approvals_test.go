@@ -5,6 +5,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -22,6 +23,8 @@ import (
 type desk struct {
 	process
 	answers []approval.Answer
+	terms   []approval.StandingTerms
+	revoked []string
 	filter  approval.Filter
 	fail    error
 }
@@ -38,6 +41,53 @@ func (d *desk) ShowApproval(_ context.Context, begin string) (approval.Card, err
 func (d *desk) AnswerApproval(_ context.Context, a approval.Answer) (approval.Item, error) {
 	d.answers = append(d.answers, a)
 	return approval.Item{ID: a.Approval, State: approval.StateApproved}, d.fail
+}
+
+func (d *desk) StandApproval(_ context.Context, a approval.Answer, t approval.StandingTerms) (approval.Standing, error) {
+	d.answers, d.terms = append(d.answers, a), append(d.terms, t)
+	return approval.Standing{ID: "s1", From: a.Approval, By: a.By}, d.fail
+}
+
+func (d *desk) ListStanding(_ context.Context, f approval.StandingFilter) ([]approval.Standing, error) {
+	return []approval.Standing{{ID: "s1", User: f.User}}, d.fail
+}
+
+func (d *desk) RevokeStanding(_ context.Context, id, by, via string) (approval.Standing, error) {
+	d.revoked = append(d.revoked, id+" "+by+" "+via)
+	return approval.Standing{ID: id, RevokedBy: by}, d.fail
+}
+
+// An edit and a standing approval go over the socket as they are, in the name of the user at the other
+// end; so does the end of one.
+func TestEditsAndStandingOverTheSocket(t *testing.T) {
+	d := &desk{}
+	c := serveDesk(t, d, fromOutside)
+	me := NameLocal(os.Getuid())
+	_, err := c.AnswerApproval(t.Context(), approval.Answer{
+		Approval: "d1", Word: approval.Yes, Digest: "abc", Edit: []byte(`{"to":"a","to":"b"}`), By: "eve",
+	})
+	require.NoError(t, err)
+	require.Equal(t, `{"to":"a","to":"b"}`, string(d.answers[0].Edit), "byte for byte: a name twice is refused where it is read")
+	s, err := c.StandApproval(t.Context(), approval.Answer{Approval: "d1", Word: approval.Yes, Digest: "abc", By: "eve"},
+		approval.StandingTerms{Uses: 3, For: time.Hour})
+	require.NoError(t, err)
+	require.Equal(t, me, s.By)
+	require.Equal(t, []approval.StandingTerms{{Uses: 3, For: time.Hour}}, d.terms)
+	list, err := c.ListStanding(t.Context(), approval.StandingFilter{User: "ann"})
+	require.NoError(t, err)
+	require.Equal(t, "ann", list[0].User)
+	_, err = c.RevokeStanding(t.Context(), "s1")
+	require.NoError(t, err)
+	require.Equal(t, []string{"s1 " + me + " cli"}, d.revoked)
+	_, err = c.RevokeStanding(t.Context(), "")
+	require.Error(t, err)
+	d.fail = fmt.Errorf("%w: for a reason", approval.ErrStanding)
+	_, err = c.StandApproval(t.Context(), approval.Answer{Approval: "d1", Word: approval.Yes, Digest: "abc"}, approval.StandingTerms{})
+	require.ErrorIs(t, err, approval.ErrStanding)
+	require.EqualError(t, err, "this can't be a standing approval: for a reason")
+
+	_, err = serveDesk(t, &process{}, fromOutside).ListStanding(t.Context(), approval.StandingFilter{})
+	require.ErrorIs(t, err, ErrNoInbox)
 }
 
 func serveDesk(t *testing.T, b Backend, peer func(net.Conn) (who, error)) *Client {

@@ -32,6 +32,11 @@
 //	GET    /v1/approvals          the calls that wait for an answer; filters as its query
 //	GET    /v1/approvals/{id}     one of them, with what a person must see
 //	POST   /v1/approvals/answers  answer one, in the name of the user at the other end
+//	GET    /v1/standing           the standing approvals that hold
+//	POST   /v1/standing/revoke    end one
+//	GET    /v1/tokens         the tokens of the HTTP API, without their secrets
+//	POST   /v1/tokens         make one; its secret is in the answer, this once
+//	DELETE /v1/tokens/{id}    revoke one
 //
 // What not to do: don't forward the socket to another machine, and don't mount
 // it into a container that runs skills: it is the one thing that lifts a pause.

@@ -34,6 +34,13 @@ type Pause = pause.Pause
 // Target is what a pause stops.
 type Target = pause.Target
 
+// The scopes of a Target.
+const (
+	ScopeAll   = pause.ScopeAll
+	ScopeUser  = pause.ScopeUser
+	ScopeSkill = pause.ScopeSkill
+)
+
 // The errors of a Backend about a target.
 var (
 	ErrTarget  = pause.ErrTarget
@@ -130,6 +137,7 @@ func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(n
 	mux.HandleFunc("DELETE /v1/pauses", s.newHandler(s.onLift))
 	mux.HandleFunc("GET /v1/in-flight", s.newHandler(func(*http.Request) (any, error) { return s.b.InFlight(), nil }))
 	s.serveApprovals(mux)
+	s.serveTokens(mux)
 	mux.HandleFunc("GET /v1/top", s.newHandler(func(*http.Request) (any, error) { return s.b.Top(), nil }))
 	s.http = &http.Server{
 		Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: callTimeout, WriteTimeout: callTimeout,
@@ -192,7 +200,8 @@ func (s *Server) newHandler(h func(*http.Request) (any, error)) http.HandlerFunc
 		switch c, ok := r.Context().Value(callerKey{}).(caller); {
 		case !ok || c.err != nil || c.uid != os.Getuid() && c.uid != 0:
 			s.log.Warn("another user, or somebody unknown, was turned away at the control socket", "error", c.err)
-			s.writeAnswer(w, http.StatusForbidden, failed{Error: "only the user whose process this is, and root, may"})
+			s.writeAnswer(w, http.StatusForbidden, failed{Error: "only the user whose process this is, and root, may; " +
+				"other people answer through the program itself, which knows them by its own authentication"})
 			return
 		case c.own:
 			s.log.Error("a process that this one has started was turned away at the control socket", "pid", c.pid)
@@ -203,6 +212,10 @@ func (s *Server) newHandler(h func(*http.Request) (any, error)) http.HandlerFunc
 		v, err := h(r)
 		if err == nil {
 			s.writeAnswer(w, http.StatusOK, v)
+			return
+		}
+		if status, f, ok := encodeTokenError(err); ok {
+			s.writeAnswer(w, status, f)
 			return
 		}
 		if status, f, ok := encodeApprovalError(err); ok {

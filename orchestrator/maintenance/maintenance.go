@@ -59,6 +59,11 @@ type Questions interface {
 	ExpireCommits(ctx context.Context) error
 }
 
+// Handed are calls that other programs run. Those whose time is over are ended.
+type Handed interface {
+	Sweep(ctx context.Context) error
+}
+
 // Approvals are forgotten a while after they ended.
 type Approvals interface {
 	Prune(ctx context.Context, before time.Time) (int, error)
@@ -70,6 +75,8 @@ type Options struct {
 	Warrants  Warrants
 	Refusals  Refusals
 	Questions Questions
+	// Handed is nil where no other program is handed calls.
+	Handed Handed
 	// Approvals is nil where the program asks people in its own way. They are forgotten
 	// ApprovalsKept after their end.
 	Approvals     Approvals
@@ -165,6 +172,9 @@ func (m *Maintenance) forgetExpired(ctx context.Context) {
 		return err
 	})
 	runContained(ctx, m.o.Log, "throw away what waited for expired questions", m.o.Questions.ExpireCommits)
+	if m.o.Handed != nil {
+		runContained(ctx, m.o.Log, "end calls that were handed over and not reported", m.o.Handed.Sweep)
+	}
 	if m.o.Approvals != nil {
 		runContained(ctx, m.o.Log, "forget approvals that ended", func(ctx context.Context) error {
 			_, err := m.o.Approvals.Prune(ctx, m.o.Now().Add(-m.o.ApprovalsKept))

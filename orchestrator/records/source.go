@@ -49,11 +49,19 @@ func (e *IntegrityError) Unwrap() error { return e.Err }
 // Advice returns the remedy.
 func (e *IntegrityError) Advice() string { return e.Todo }
 
+// The kinds of record that tokens of the HTTP API leave: package access writes them.
+const (
+	tokenCreated = "token_created"
+	tokenRevoked = "token_revoked"
+)
+
 // Kinds are the kinds of records that a ledger holds.
 func Kinds() []string {
 	return []string{
 		sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome,
 		pause.RecordPaused, pause.RecordLifted, sentinel.RecordPurge, habit.RecordRevoked, approval.RecordAnswered,
+		approval.RecordStanding,
+		tokenCreated, tokenRevoked,
 	}
 }
 

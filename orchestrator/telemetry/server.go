@@ -113,8 +113,18 @@ func (s *Server) Close() {
 
 func (s *Server) newHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.reg, promhttp.HandlerOpts{
-		MaxRequestsInFlight: maxScrapes, Timeout: scrapeTime, EnableOpenMetrics: true,
-	}))
+	mux.Handle("GET /metrics", newScrapeHandler(s.reg))
 	return mux
+}
+
+// newScrapeHandler answers scrapes of a registry.
+func newScrapeHandler(reg *prometheus.Registry) http.Handler {
+	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, Timeout: scrapeTime, EnableOpenMetrics: true})
+}
+
+// NewRegistry returns a registry for Options.Registerer and the handler that answers its scrapes,
+// for a program that serves metrics beside other things. The handler authenticates no caller.
+func NewRegistry() (*prometheus.Registry, http.Handler) {
+	reg := prometheus.NewRegistry()
+	return reg, newScrapeHandler(reg)
 }

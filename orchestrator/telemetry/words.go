@@ -45,7 +45,7 @@ func (w words) pick(s string) string {
 // codes are those of gates, of proposals that became no call, and of people's
 // answers. A test holds the list against the sources.
 var codes = listOf(strings.Fields(`
-	approval.canceled approval.changed approval.denied approval.expired approval.no_answer
+	approval.canceled approval.changed approval.denied approval.edited approval.expired approval.no_answer
 	approval.pending_full approval.superseded approval.unbindable
 	checkpoint.no_gate
 	guard.commit guard.destructive guard.dynamic guard.effect_exceeded guard.forbidden_path guard.irrecoverable
@@ -57,10 +57,10 @@ var codes = listOf(strings.Fields(`
 	limits.skill_open limits.turn_agents limits.turn_calls limits.turn_cost limits.turn_tokens
 	limits.user_cost limits.user_tokens
 	modify.error modify.unstable
-	parse.duplicate_key parse.folded_key parse.no_skill parse.not_object parse.number parse.skill_name
+	parse.duplicate_key parse.edit parse.folded_key parse.no_skill parse.not_object parse.number parse.skill_name
 	parse.suppressed parse.syntax parse.too_deep parse.too_large parse.too_many_keys
 	permission.approval_always permission.ask permission.denied permission.disabled permission.no_executor
-	permission.no_match permission.no_rules permission.rule_error permission.unknown_skill
+	permission.no_match permission.no_rules permission.rule_error permission.runs_here permission.unknown_skill
 	review.degraded review.disagreement review.profile review.rejected review.shadow review.unavailable review.unjudgeable review.unsure
 	schema.invalid
 	scope.after_taint scope.empty scope.expired scope.extend_after_taint scope.invalid_skills scope.named_skills scope.not_granted

@@ -39,6 +39,7 @@ const (
 	CodeDenied  = "approval.denied"            // a person said no
 	CodeExpired = sentinel.CodeApprovalExpired // no person answered in time
 	CodeNobody  = sentinel.CodeApprovalNobody  // there is no person to ask
+	CodeEdited  = sentinel.CodeApprovalEdited  // a person gave the call other arguments, which are another call
 )
 
 // Nobody is the approver of programs without people to ask: it refuses every call

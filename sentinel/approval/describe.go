@@ -33,6 +33,9 @@ func Describe(c sentinel.Call, d sentinel.Decision) string {
 	s.writeRow("skill", s.formatSkillName(c.Name())+" ("+string(c.Effect())+outwardNote(c)+")")
 	s.writeRow("call", c.Digest()[:min(len(c.Digest()), shownDigest)])
 	s.writeRow("agent", s.quote(g.Agent(), maxShown)+", for user "+s.quote(g.User(), maxShown))
+	if c.Remote() != "" {
+		s.writeRow("runs at", s.quote(c.Remote(), maxShown)+", not here; its files are named and not compared")
+	}
 	if request, ok := g.Request(); ok {
 		s.writeRow("request", s.quote(request, maxShown))
 		if last, ok := g.LastRequest(); ok {

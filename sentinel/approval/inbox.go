@@ -2,6 +2,7 @@ package approval
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // InboxOptions are the parts of an Inbox. Ledger and Journal must be those of Store.
@@ -24,6 +26,11 @@ type InboxOptions struct {
 	Journal *journal.Journal
 	// Key makes the digests that people answer. It must be the same after a restart.
 	Key [32]byte
+	// Skills finds a skill whose calls people may edit; nil refuses edits.
+	Skills func(name string) (*skills.Skill, bool)
+	// PolicyDigest names the configuration: a standing approval holds under the one that it was made
+	// under. If empty, there are none.
+	PolicyDigest string
 	// Policy says who may answer; nil lets everybody who is authenticated, and one yes is enough.
 	Policy *Policy
 	// Retention is how long sheets and feedback are kept after a question has expired. If zero, 7 days.
@@ -47,11 +54,13 @@ const defaultRetention = 7 * 24 * time.Hour
 // shown. An answer counts by what is sealed of it, so a row that was changed in the database
 // approves nothing.
 type Inbox struct {
-	o InboxOptions
+	o     InboxOptions
+	watch watchers
 
 	mu      sync.Mutex
 	open    map[string]bool                   // ids without an end
 	waiting map[string]map[chan struct{}]bool // of Approve, by id
+	using   map[string]string                 // decisions that a standing approval makes, and which
 }
 
 // OpenInbox opens the inbox of a store. What an earlier process recorded of its questions is
@@ -72,11 +81,12 @@ func OpenInbox(ctx context.Context, o InboxOptions) (*Inbox, error) {
 	if err := o.Store.Claim("approvals"); err != nil {
 		return nil, err
 	}
-	in := &Inbox{o: o, open: map[string]bool{}, waiting: map[string]map[chan struct{}]bool{}}
+	in := &Inbox{o: o, open: map[string]bool{}, waiting: map[string]map[chan struct{}]bool{}, using: map[string]string{}}
 	if err := in.takeUpRows(ctx); err != nil {
 		o.Store.Unclaim("approvals")
 		return nil, fmt.Errorf("open the approvals: %w", err)
 	}
+	o.Store.OnCommit(func() { in.watch.publish(in.wakeWaiters) })
 	return in, nil
 }
 
@@ -131,6 +141,9 @@ type inquiry struct {
 	decision   sentinel.Decision
 	sheet      []byte
 	need       requirement
+	after      subject        // the skill whose changes the call commits
+	offer      *StandingOffer // what a standing approval would be for; nil for none
+	editor     *sealedAnswer  // the edit that the call is made of, where it is this inbox's
 }
 
 // Approve implements sentinel.Approver. It puts the question down, unless it is there already,
@@ -143,6 +156,12 @@ func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decisi
 	}
 	if !q.need.isMeetable() {
 		return sentinel.Verdict{}, fmt.Errorf("%w: %s let no person approve it", sentinel.ErrNoApprover, strings.Join(q.need.rules, ", "))
+	}
+	if v, ok, err := in.useStanding(ctx, q); err != nil || ok {
+		return v, err
+	}
+	if q.editor, err = in.findEditor(ctx, q); err != nil {
+		return sentinel.Verdict{}, err
 	}
 	woken, leave := in.joinWait(q.id)
 	defer leave()
@@ -168,7 +187,13 @@ func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decisi
 
 // newInquiry makes the question about a call.
 func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (inquiry, error) {
-	q := inquiry{id: d.ID, call: c, decision: d, need: in.o.Policy.require(c.Name(), c.Effect(), c.Grant().User())}
+	q := inquiry{id: d.ID, call: c, decision: d}
+	subjects := []subject{{nameSkill(c), c.Effect()}}
+	if first, ok := c.Follows(); ok {
+		q.after = subject{nameSkill(first), first.Effect()}
+		subjects = append(subjects, q.after)
+	}
+	q.need = in.o.Policy.require(c.Grant().User(), subjects...)
 	if d.ID == "" || d.Expires.IsZero() {
 		return q, errors.New("a question needs the id of a decision and an expiry")
 	}
@@ -176,8 +201,10 @@ func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (inquiry, erro
 	if err != nil {
 		return q, fmt.Errorf("name what is shown: %w", err)
 	}
-	q.digest = digest
-	if q.sheet, err = encodeSheet(newSheet(c, d)); err != nil {
+	q.digest, q.offer = digest, in.newOffer(c, d)
+	sheet := newSheet(c, d)
+	sheet.Approval, sheet.Digest, sheet.Standing = q.id, q.digest, q.offer
+	if q.sheet, err = encodeSheet(sheet); err != nil {
 		return q, fmt.Errorf("write down what is shown: %w", err)
 	}
 	return q, nil
@@ -225,11 +252,10 @@ func (in *Inbox) putInquiry(tx *store.Tx, q inquiry) error {
 		return in.insertInquiry(tx, q)
 	case err != nil:
 		return err
-	case row.State != StatePending && row.State != StateApproved && row.State != StateDenied:
+	case row.State != StatePending && !row.isAnswered():
 		return errEnded
 	case row.Digest == q.digest:
-		_, err := tx.Exec(sqlNeed, q.need.needed, q.id)
-		return err
+		return recountYes(tx, row, q.need)
 	}
 	sheet, err := in.sealSheet(tx, q)
 	if err != nil {
@@ -239,6 +265,37 @@ func (in *Inbox) putInquiry(tx *store.Tx, q inquiry) error {
 		return err
 	}
 	_, err = tx.Exec(sqlRenew, q.digest, q.call.Outward(), q.call.Tainted(), q.need.needed, sheet, q.id)
+	if err == nil {
+		err = in.stageAsked(tx, q.id)
+	}
+	return err
+}
+
+// recountYes counts again who said yes to a question that was answered by other rules of who
+// may: fewer may be needed by now, or others.
+func recountYes(tx *store.Tx, row Item, need requirement) error {
+	if row.State != StatePending {
+		_, err := tx.Exec(sqlNeed, need.needed, row.ID)
+		return err
+	}
+	said, err := listSayers(tx, row.ID, need)
+	if err != nil {
+		return err
+	}
+	yes, state := countPersons(said), StatePending
+	if yes >= need.needed {
+		state = StateApproved
+	}
+	_, err = tx.Exec(sqlRecount, string(state), need.needed, yes, strings.Join(said, ", "), row.ID)
+	return err
+}
+
+// stageAsked tells of a question, once it is on disk.
+func (in *Inbox) stageAsked(tx *store.Tx, id string) error {
+	row, err := readItemTx(tx, id)
+	if err == nil {
+		in.watch.stage(tx, Change{ChangeAsked, row})
+	}
 	return err
 }
 
@@ -251,9 +308,50 @@ func (in *Inbox) insertInquiry(tx *store.Tx, q inquiry) error {
 	c, d, g := q.call, q.decision, q.call.Grant()
 	_, err = tx.Exec(sqlInsert, q.id, c.Proposed().ID(), g.Conversation(), g.Turn(), g.Agent(), g.User(), nameSkill(c),
 		string(c.Effect()), c.Outward(), c.Tainted(), q.digest, d.Asked.UnixMilli(), d.Expires.UnixMilli(), string(StatePending),
-		q.need.needed, sheet)
-	if err == nil {
-		in.markOpen(tx, q.id, true)
+		q.need.needed, q.after.skill, string(q.after.effect), sheet)
+	if err != nil {
+		return err
+	}
+	in.markOpen(tx, q.id, true)
+	if err := in.stageAsked(tx, q.id); err != nil {
+		return err
+	}
+	return in.sayEdited(tx, q)
+}
+
+// findEditor returns the edit that the call is made of, nil where this inbox has none, or where
+// rules changed what the person gave: then they have not seen what would run.
+func (in *Inbox) findEditor(ctx context.Context, q inquiry) (*sealedAnswer, error) {
+	e, ok := q.call.Edited()
+	if !ok || e.Digest != q.call.Digest() {
+		return nil, nil //nolint:nilnil // that there is none is no error
+	}
+	values, err := in.o.Journal.ByCall(ctx, refOf(e.Decision))
+	if err != nil {
+		return nil, fmt.Errorf("open the edit: %w", err)
+	}
+	for _, v := range slices.Backward(values) {
+		var a sealedAnswer
+		if v.Kind != kindAnswer || json.Unmarshal(v.Data, &a) != nil || a.Approval != e.Decision || a.Edit == nil {
+			continue
+		}
+		if a.By == e.By && a.Via == e.Via {
+			return &a, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // the edit is another approver's
+}
+
+// sayEdited answers a question in the name of the person who gave the call its arguments, where
+// they may answer it. It counts as one yes, with its own record.
+func (in *Inbox) sayEdited(tx *store.Tx, q inquiry) error {
+	if q.editor == nil || !q.need.allows(q.editor.By) {
+		return nil
+	}
+	_, err := in.takeAnswer(tx, Answer{Approval: q.id, Word: Yes, Digest: q.digest, By: q.editor.By, Via: q.editor.Via})
+	var late *DecidedError
+	if errors.As(err, &late) {
+		return nil // the time to answer is over; the checkpoint says so
 	}
 	return err
 }
@@ -309,17 +407,37 @@ type sealedAnswer struct {
 	Via      string    `json:"via,omitempty"`
 	At       time.Time `json:"at"`
 	Feedback string    `json:"feedback,omitempty"`
+	// Sheet is the number of what the person was shown. An answer to an earlier sheet is void, also
+	// where that one had the same digest.
+	Sheet int64 `json:"sheet"`
+	// Edit are the arguments that the person gave the call.
+	Edit json.RawMessage `json:"edit,omitempty"`
 }
 
-// readAnswers returns the verdict that people gave, and whether they did.
-func (in *Inbox) readAnswers(ctx context.Context, q inquiry) (v sentinel.Verdict, answered bool, err error) {
-	row, err := scanItem(in.o.Store.Reader().QueryRow(ctx, sqlGet, q.id))
+// readItem reads an approval. The error wraps ErrUnknown where there is none.
+func (in *Inbox) readItem(ctx context.Context, id string) (Item, error) {
+	row, err := scanItem(in.o.Store.Reader().QueryRow(ctx, sqlGet, id))
 	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return row, fmt.Errorf("%w: %q", ErrUnknown, id)
 	case err != nil:
-		return v, false, fmt.Errorf("read the approval: %w", err)
+		return row, fmt.Errorf("read the approval: %w", err)
+	}
+	return row, nil
+}
+
+// readAnswers returns the verdict that people gave, and whether they did. A question that was
+// purged while its call waits is put to no person again.
+func (in *Inbox) readAnswers(ctx context.Context, q inquiry) (v sentinel.Verdict, answered bool, err error) {
+	row, err := in.readItem(ctx, q.id)
+	switch {
+	case errors.Is(err, ErrUnknown):
+		return v, false, fmt.Errorf("%w: the question was purged", sentinel.ErrNoApprover)
+	case err != nil:
+		return v, false, err
 	case row.State == StatePending:
 		return v, false, nil
-	case row.State != StateApproved && row.State != StateDenied:
+	case !row.isAnswered():
 		return v, false, errEnded
 	}
 	given, err := in.openAnswers(ctx, q)
@@ -329,7 +447,11 @@ func (in *Inbox) readAnswers(ctx context.Context, q inquiry) (v sentinel.Verdict
 	if no := slices.IndexFunc(given, func(a sealedAnswer) bool { return a.Word == No }); no >= 0 {
 		return refuseFor(given[no]), true, nil
 	}
-	if yes := selectYes(given, q.need); len(yes) >= q.need.needed {
+	if row.isEdited() {
+		if edit := slices.IndexFunc(given, func(a sealedAnswer) bool { return a.Edit != nil && q.need.allows(a.By) }); edit >= 0 {
+			return editFor(given[edit]), true, nil
+		}
+	} else if yes := selectYes(given, q.need); len(yes) >= q.need.needed {
 		return approveFor(yes), true, nil
 	}
 	return v, false, in.reopenInquiry(ctx, q, selectYes(given, q.need))
@@ -342,13 +464,19 @@ func (in *Inbox) openAnswers(ctx context.Context, q inquiry) ([]sealedAnswer, er
 		return nil, fmt.Errorf("open the answers: %w", err)
 	}
 	g := q.call.Grant()
+	sheet := int64(0) // the newest: what people are shown now
+	for _, v := range values {
+		if v.Kind == kindSheet {
+			sheet = max(sheet, v.ID)
+		}
+	}
 	var out []sealedAnswer
 	for _, v := range values {
 		var a sealedAnswer
 		if v.Kind != kindAnswer || v.User != g.User() || v.Conversation != g.Conversation() || json.Unmarshal(v.Data, &a) != nil {
 			continue
 		}
-		if a.Approval == q.id && a.Digest == q.digest {
+		if a.Approval == q.id && a.Digest == q.digest && a.Sheet == sheet {
 			out = append(out, a)
 		}
 	}
@@ -359,7 +487,7 @@ func (in *Inbox) openAnswers(ctx context.Context, q inquiry) ([]sealedAnswer, er
 func selectYes(given []sealedAnswer, need requirement) (out []sealedAnswer) {
 	said := map[string]bool{}
 	for _, a := range given {
-		if a.Word == Yes && !said[personKey(a.By)] && need.allows(a.By) {
+		if a.Word == Yes && a.Edit == nil && !said[personKey(a.By)] && need.allows(a.By) {
 			said[personKey(a.By)] = true
 			out = append(out, a)
 		}
@@ -409,6 +537,14 @@ func approveFor(yes []sealedAnswer) sentinel.Verdict {
 	v := sentinel.Pass()
 	v.Gate, v.Reason = sentinel.GateApproval, "approved by "+joinNames(yes)
 	v.Meta = map[string]string{"by": joinNames(yes), "via": joinWays(yes)}
+	return v
+}
+
+// editFor is the verdict of a yes to other arguments: the call does not run as it was.
+func editFor(a sealedAnswer) sentinel.Verdict {
+	v := sentinel.Refuse(CodeEdited, a.By+" gave the call other arguments")
+	v.Gate, v.Edit = sentinel.GateApproval, a.Edit
+	v.Meta = map[string]string{"by": a.By, "via": a.Via}
 	return v
 }
 

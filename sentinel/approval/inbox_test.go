@@ -106,6 +106,7 @@ func (o *office) edit(query string, args ...any) {
 type matter struct {
 	id, user, conversation, turn, agent, args, code string
 	detail                                          string
+	commits                                         bool // what shell.run wrote
 }
 
 func (m matter) make(t testing.TB) (sentinel.Call, sentinel.Decision) {
@@ -131,12 +132,34 @@ func (m matter) make(t testing.TB) (sentinel.Call, sentinel.Decision) {
 	args := or(m.args, `{"to":"bob@CANARY.test","body":"CANARY-body","key":"CANARYCANARYCANARYCANARYCANARYCA"}`)
 	c, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{Skill: "email.send", Args: []byte(args), Grant: g})
 	require.NoError(t, err)
+	if m.commits {
+		c = commitOf(t, g)
+	}
 	ask := sentinel.Hold(or(m.code, "permission.ask"), "recipient outside the company")
 	ask.Gate, ask.Detail = sentinel.GatePermission, m.detail
 	return c, sentinel.Decision{
 		ID: or(m.id, "d1"), CallID: c.ID(), Digest: c.Digest(), Outcome: sentinel.Ask, Verdicts: []sentinel.Verdict{ask},
 		Asked: began, Expires: began.Add(asking),
 	}
+}
+
+// commitOf is a call that commits what shell.run wrote.
+func commitOf(t testing.TB, g sentinel.Grant) sentinel.Call {
+	t.Helper()
+	run, err := skills.Compile(skills.Spec{Name: "shell.run", Effect: skills.CostsMoney, Parameters: json.RawMessage(`{"type":"object"}`)})
+	require.NoError(t, err)
+	commit, err := skills.Compile(skills.Spec{Name: skills.CommitName, Effect: skills.Modify,
+		Parameters: json.RawMessage(`{"type":"object"}`)})
+	require.NoError(t, err)
+	reg, err := skills.NewRegistry(run, commit)
+	require.NoError(t, err)
+	first, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{Skill: "shell.run", Grant: g})
+	require.NoError(t, err)
+	c, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{
+		Skill: skills.CommitName, Args: []byte(`{"Digest":"sha256:0"}`), Grant: g, Follows: &first,
+	})
+	require.NoError(t, err)
+	return c
 }
 
 // told is what an Approve ended with.
@@ -499,9 +522,15 @@ func TestInboxTampered(t *testing.T) {
 		o := newOffice(t)
 		o.put(matter{})
 		o.edit(`UPDATE approvals SET digest = ?`, strings.Repeat("a", 64))
-		o.mustSay("d1", approval.Yes, "bob")
+		_, err := o.Show(t.Context(), "d1")
+		require.ErrorContains(t, err, "the database was changed", "what is shown is what the digest is of")
+		_, err = o.Answer(t.Context(), approval.Answer{Approval: "d1", Word: approval.Yes, By: "bob", Digest: strings.Repeat("a", 64)})
+		require.NoError(t, err)
 		out, leave := o.ask(matter{})
-		require.Eventually(t, func() bool { return o.item("d1").State == approval.StatePending }, 20*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool {
+			list, err := o.List(t.Context(), approval.Filter{})
+			return err == nil && len(list) == 1 && list[0].State == approval.StatePending
+		}, 20*time.Second, time.Millisecond)
 		leave()
 		require.ErrorIs(t, receive(t, out).err, errLeft)
 	})
@@ -739,7 +768,7 @@ func BenchmarkList10000(b *testing.B) {
 		require.NoError(b, o.st.Submit(b.Context(), func(tx *store.Tx) error {
 			for i := first; i < first+1000; i++ {
 				_, err := tx.Exec(`INSERT INTO approvals VALUES (?, 'call', ?, ?, 'agent', 'ann', 'email.send', 'irreversible', 1, 0, ?, ?, ?,
-'pending', '', 1, 0, '', '', 0, 0, 0)`, fmt.Sprintf("0199a1b2-c3d4-7000-8000-%012d", i), fmt.Sprint("c", i/8), fmt.Sprint("t", i/4),
+'pending', '', 1, 0, '', '', 0, 0, 0, '', '')`, fmt.Sprintf("0199a1b2-c3d4-7000-8000-%012d", i), fmt.Sprint("c", i/8), fmt.Sprint("t", i/4),
 					strings.Repeat("a", 64), began.UnixMilli()+int64(i), began.Add(time.Hour).UnixMilli())
 				if err != nil {
 					return err

@@ -53,6 +53,10 @@ type Item struct {
 	Effect  skills.Effect `json:"effect"`
 	Outward bool          `json:"outward"`
 	Tainted bool          `json:"tainted"`
+	// Commits is the skill whose changes the call would commit, and CommitsEffect its effect; both
+	// are empty for a call that an agent proposed.
+	Commits       string        `json:"commits,omitempty"`
+	CommitsEffect skills.Effect `json:"commits_effect,omitempty"`
 	// Digest names what a person is shown: see Answer.
 	Digest  string    `json:"digest"`
 	Asked   time.Time `json:"asked"`
@@ -81,6 +85,8 @@ type Given struct {
 	At   time.Time `json:"at"`
 	// Feedback is what the person wrote, as they wrote it: clean it before it is shown.
 	Feedback string `json:"feedback,omitempty"`
+	// Edited is set where the person gave the call other arguments.
+	Edited bool `json:"edited,omitempty"`
 	// Void is set where the question has changed since: the answer does not count.
 	Void bool `json:"void,omitempty"`
 }
@@ -109,6 +115,24 @@ type Filter struct {
 // maxListed is how many approvals one list has at most.
 const maxListed = 10_000
 
+// subjects are what the rules of who may answer look at.
+func (i Item) subjects() []subject {
+	out := []subject{{i.Skill, i.Effect}}
+	if i.Commits != "" {
+		out = append(out, subject{i.Commits, i.CommitsEffect})
+	}
+	return out
+}
+
+// isEdited reports whether a person gave the call other arguments. Its question has no end until
+// the checkpoint has said so on record.
+func (i Item) isEdited() bool { return i.State == StateSuperseded && i.Code == CodeEdited }
+
+// isAnswered reports whether people have said what decides the question.
+func (i Item) isAnswered() bool {
+	return i.State == StateApproved || i.State == StateDenied || i.isEdited()
+}
+
 // describeDecided says who decided what, for errors.
 func (i Item) describeDecided() string {
 	switch i.State {
@@ -123,7 +147,10 @@ func (i Item) describeDecided() string {
 	case StatePending:
 		return fmt.Sprintf("%s said yes already, %d of the %d who are needed", i.nameDecider(), i.Yes, i.Needed)
 	}
-	if i.By != "" {
+	switch {
+	case i.Code == CodeEdited:
+		return fmt.Sprintf("%s gave the call other arguments at %s", i.nameDecider(), i.At.UTC().Format(time.RFC3339))
+	case i.By != "":
 		return fmt.Sprintf("%s said yes at %s, and the call was decided otherwise (%s)",
 			i.nameDecider(), i.At.UTC().Format(time.RFC3339), i.Code)
 	}

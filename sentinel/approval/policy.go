@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/vedette-dev/vedette/internal/runes"
 	"github.com/vedette-dev/vedette/internal/userglob"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -89,14 +91,21 @@ type requirement struct {
 	rules    []string // the rules that match
 }
 
-// require returns what all rules say together of a call of the skill for the user.
-func (p *Policy) require(skill string, effect skills.Effect, user string) requirement {
+// subject is what rules of who may answer look at: a skill and its effect. A call that commits
+// what another wrote has two.
+type subject struct {
+	skill  string
+	effect skills.Effect
+}
+
+// require returns what all rules say together of a call of the subjects for the user.
+func (p *Policy) require(user string, subjects ...subject) requirement {
 	out := requirement{needed: 1}
 	if p == nil {
 		return out
 	}
 	for _, r := range p.rules {
-		if !r.matchesCall(skill, effect, user) {
+		if !slices.ContainsFunc(subjects, func(s subject) bool { return r.matchesCall(s.skill, s.effect, user) }) {
 			continue
 		}
 		out.rules = append(out.rules, r.path)
@@ -121,9 +130,19 @@ func (r policyRule) matchesCall(skill string, effect skills.Effect, user string)
 }
 
 // personKey is the same for all names of one person: with and without LocalPrefix, in any case of
-// letters and any form of Unicode.
+// letters, any form of Unicode, with and without characters that people don't see.
 func personKey(name string) string {
-	return cases.Fold().String(norm.NFKC.String(strings.TrimPrefix(name, LocalPrefix)))
+	seen := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || runes.IsInvisible(r) {
+			return -1
+		}
+		return r
+	}, name)
+	key := norm.NFKC.String(cases.Fold().String(norm.NFKC.String(seen)))
+	for strings.HasPrefix(key, LocalPrefix) {
+		key = key[len(LocalPrefix):]
+	}
+	return key
 }
 
 // countPersons counts the people behind names.

@@ -53,21 +53,53 @@ CREATE TABLE approval_answers (
 	void     INTEGER NOT NULL,
 	sealed   INTEGER NOT NULL,
 	PRIMARY KEY (approval, number)
-) STRICT, WITHOUT ROWID;`}
+) STRICT, WITHOUT ROWID;`, `ALTER TABLE approvals ADD COLUMN commits TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN commits_effect TEXT NOT NULL DEFAULT '';
+DROP INDEX approvals_pending;
+CREATE INDEX approvals_waiting ON approvals (asked, id, call, conversation, turn, agent, user, skill, effect, outward, tainted, digest,
+expires, state, code, needed, yes, decided_by, decided_via, decided_at, commits, commits_effect) WHERE state = 'pending';
+CREATE TABLE approval_standing (
+	id           TEXT PRIMARY KEY NOT NULL,
+	matches      TEXT NOT NULL,
+	user         TEXT NOT NULL,
+	skill        TEXT NOT NULL,
+	skill_digest TEXT NOT NULL,
+	rule         TEXT NOT NULL,
+	approval     TEXT NOT NULL,
+	by           TEXT NOT NULL,
+	via          TEXT NOT NULL,
+	made         INTEGER NOT NULL,
+	expires      INTEGER NOT NULL,
+	uses         INTEGER NOT NULL,
+	used         INTEGER NOT NULL,
+	revoked_by   TEXT NOT NULL,
+	revoked_at   INTEGER NOT NULL,
+	sealed       INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX approval_standing_matches ON approval_standing (matches);
+CREATE INDEX approval_standing_user ON approval_standing (user);
+CREATE TABLE approval_standing_uses (
+	decision TEXT PRIMARY KEY NOT NULL,
+	standing TEXT NOT NULL,
+	at       INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX approval_standing_uses_standing ON approval_standing_uses (standing);`}
 
 const (
 	sqlColumns = `id, call, conversation, turn, agent, user, skill, effect, outward, tainted, digest, asked, expires, state, code,
-needed, yes, decided_by, decided_via, decided_at`
+needed, yes, decided_by, decided_via, decided_at, commits, commits_effect`
 	sqlInsert = `INSERT INTO approvals (` + sqlColumns + `, ended, sheet)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, '', '', 0, 0, ?)`
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, '', '', 0, ?, ?, 0, ?)`
 	sqlGet   = `SELECT ` + sqlColumns + ` FROM approvals WHERE id = ?`
-	sqlRenew = `UPDATE approvals SET digest = ?, outward = ?, tainted = ?, state = 'pending', needed = ?, yes = 0, decided_by = '',
-decided_via = '', decided_at = 0, sheet = ? WHERE id = ?`
+	sqlRenew = `UPDATE approvals SET digest = ?, outward = ?, tainted = ?, state = 'pending', code = '', needed = ?, yes = 0,
+decided_by = '', decided_via = '', decided_at = 0, sheet = ? WHERE id = ?`
 	sqlVoid   = `UPDATE approval_answers SET void = 1 WHERE approval = ?`
 	sqlNeed   = `UPDATE approvals SET needed = ? WHERE id = ?`
-	sqlReopen = `UPDATE approvals SET state = 'pending', needed = ?, yes = ?, decided_by = ?, decided_via = ''
-WHERE id = ? AND state = 'approved'`
-	sqlDecide   = `UPDATE approvals SET state = ?, needed = ?, yes = ?, decided_by = ?, decided_via = ?, decided_at = ? WHERE id = ?`
+	sqlReopen = `UPDATE approvals SET state = 'pending', code = '', needed = ?, yes = ?, decided_by = ?, decided_via = ''
+WHERE id = ? AND ended = 0 AND (state = 'approved' OR state = 'superseded')`
+	sqlDecide = `UPDATE approvals SET state = ?, code = ?, needed = ?, yes = ?, decided_by = ?, decided_via = ?, decided_at = ?
+WHERE id = ?`
+	sqlRecount  = `UPDATE approvals SET state = ?, needed = ?, yes = ?, decided_by = ? WHERE id = ?`
 	sqlClose    = `UPDATE approvals SET state = ?, code = ?, ended = ? WHERE id = ? AND ended = 0`
 	sqlSheet    = `SELECT sheet FROM approvals WHERE id = ?`
 	sqlPutWord  = `INSERT INTO approval_answers (approval, number, word, by, via, at, void, sealed) VALUES (?, ?, ?, ?, ?, ?, 0, ?)`
@@ -92,10 +124,10 @@ type scanner interface{ Scan(dest ...any) error }
 // scanItem reads the columns of sqlColumns.
 func scanItem(r scanner) (i Item, err error) {
 	var asked, expires, at int64
-	var effect, state string
+	var effect, commits, state string
 	err = r.Scan(&i.ID, &i.Call, &i.Conversation, &i.Turn, &i.Agent, &i.User, &i.Skill, &effect, &i.Outward, &i.Tainted, &i.Digest,
-		&asked, &expires, &state, &i.Code, &i.Needed, &i.Yes, &i.By, &i.Via, &at)
-	i.Effect, i.State = skills.Effect(effect), State(state)
+		&asked, &expires, &state, &i.Code, &i.Needed, &i.Yes, &i.By, &i.Via, &at, &i.Commits, &commits)
+	i.Effect, i.CommitsEffect, i.State = skills.Effect(effect), skills.Effect(commits), State(state)
 	i.Asked, i.Expires = time.UnixMilli(asked).UTC(), time.UnixMilli(expires).UTC()
 	if at > 0 {
 		i.At = time.UnixMilli(at).UTC()
@@ -115,7 +147,7 @@ var errRow = errors.New("a row of the approvals is not as the inbox writes it")
 
 // parsePacked reads a row of sqlPacked.
 func parsePacked(row string) (i Item, err error) {
-	var f [20]string
+	var f [22]string
 	for n := range f {
 		var more bool
 		if f[n], row, more = strings.Cut(row, packedSeparator); more == (n == len(f)-1) {
@@ -132,7 +164,7 @@ func parsePacked(row string) (i Item, err error) {
 		ID: f[0], Call: f[1], Conversation: f[2], Turn: f[3], Agent: f[4], User: f[5], Skill: f[6], Effect: skills.Effect(f[7]),
 		Outward: numbers[0] != 0, Tainted: numbers[1] != 0, Digest: f[10], Asked: time.UnixMilli(numbers[2]).UTC(),
 		Expires: time.UnixMilli(numbers[3]).UTC(), State: State(f[13]), Code: f[14], Needed: int(numbers[4]), Yes: int(numbers[5]),
-		By: f[17], Via: f[18],
+		By: f[17], Via: f[18], Commits: f[20], CommitsEffect: skills.Effect(f[21]),
 	}
 	if numbers[6] > 0 {
 		i.At = time.UnixMilli(numbers[6]).UTC()
@@ -170,36 +202,40 @@ func List(ctx context.Context, r *store.Reader, f Filter, now time.Time) ([]Item
 	if err := r.QueryRow(ctx, sqlHasTable).Scan(&tables); err != nil || tables == 0 {
 		return nil, err
 	}
-	list, err := queryItems(ctx, r, f, now)
+	list, more, err := queryItems(ctx, r, f, now)
 	if err != nil {
 		return nil, fmt.Errorf("read the approvals: %w", err)
 	}
-	return numberBatches(ctx, r, list, f, now)
+	return numberBatches(ctx, r, list, !more && f.isWhole(), now)
 }
 
-// queryItems reads the rows that a filter chooses.
-func queryItems(ctx context.Context, r *store.Reader, f Filter, now time.Time) (list []Item, err error) {
+// queryItems reads the rows that a filter chooses, and whether there are more than its limit.
+func queryItems(ctx context.Context, r *store.Reader, f Filter, now time.Time) (list []Item, more bool, err error) {
 	where, args := f.buildWhere(now)
-	if f.Limit <= 0 || f.Limit > maxListed {
+	if f.Limit <= 0 {
 		f.Limit = maxListed
 	}
-	rows, err := r.Query(ctx, sqlPacked+where+` ORDER BY asked, id LIMIT ?`, append(args, f.Limit)...)
+	f.Limit = min(f.Limit, maxListed+1) // one more tells whether there are more
+	rows, err := r.Query(ctx, sqlPacked+where+` ORDER BY asked, id LIMIT ?`, append(args, f.Limit+1)...)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var packed string
 		if err := rows.Scan(&packed); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		i, err := parsePacked(packed)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		list = append(list, i.showAt(now))
 	}
-	return list, rows.Err()
+	if more = len(list) > f.Limit; more {
+		list = list[:f.Limit]
+	}
+	return list, more, rows.Err()
 }
 
 // buildWhere builds the condition of constants and placeholders.
@@ -226,22 +262,21 @@ func (f Filter) buildWhere(now time.Time) (string, []any) {
 	return cond, args
 }
 
-// isWhole reports whether the list has every call that waits.
-func (f Filter) isWhole(listed int) bool {
-	return f == Filter{Limit: f.Limit} && (f.Limit <= 0 || listed < f.Limit) && listed < maxListed
-}
+// isWhole reports whether the filter chooses every call that waits.
+func (f Filter) isWhole() bool { return f == Filter{Limit: f.Limit} }
 
 // batchKey is what the calls of one batch have in common.
 type batchKey struct{ conversation, turn string }
 
-// numberBatches says of each call that waits which of its turn's calls it is.
-func numberBatches(ctx context.Context, r *store.Reader, list []Item, f Filter, now time.Time) ([]Item, error) {
+// numberBatches says of each call that waits which of its turn's calls it is. A whole list
+// has all of them; otherwise those that it leaves out are counted too.
+func numberBatches(ctx context.Context, r *store.Reader, list []Item, whole bool, now time.Time) ([]Item, error) {
 	places, sizes := map[string]int{}, map[batchKey]int{}
 	count := func(id string, k batchKey) {
 		sizes[k]++
 		places[id] = sizes[k]
 	}
-	if f.isWhole(len(list)) {
+	if whole {
 		for i := range list {
 			count(list[i].ID, batchKey{list[i].Conversation, list[i].Turn})
 		}
@@ -316,17 +351,26 @@ const minPrefix = 4
 
 // ForgetTx deletes up to 500 approvals of a user, or of one conversation, with their answers. It
 // returns how many; with 0 there are none left. What they held sealed is the journal's to erase.
+//
+// The standing approvals of a user go too. A process whose inbox is open calls Inbox.ForgetTx.
 func ForgetTx(tx *store.Tx, user, conversation string) (int, error) {
+	ids, err := forgetTx(tx, user, conversation)
+	return len(ids), err
+}
+
+// forgetTx returns the ids that it deleted.
+func forgetTx(tx *store.Tx, user, conversation string) ([]string, error) {
 	tables := 0
 	if _, err := tx.QueryRow([]any{&tables}, sqlHasTable); err != nil || tables == 0 {
-		return 0, err
+		return nil, err
 	}
 	query, arg := sqlOfUser, user
 	if user == "" {
 		query, arg = sqlOfTalk, conversation
+	} else if err := forgetStandingTx(tx, user); err != nil {
+		return nil, err
 	}
-	ids, err := deleteItems(tx, query, arg)
-	return len(ids), err
+	return deleteItems(tx, query, arg)
 }
 
 // deleteItems deletes the approvals whose ids a query returns, and returns the ids.

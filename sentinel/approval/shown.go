@@ -17,10 +17,16 @@ import (
 // other fields must be escaped by what shows them.
 type Sheet struct {
 	V int `json:"v"`
+	// Approval and Digest are those of the question that shows it.
+	Approval string `json:"approval"`
+	Digest   string `json:"digest"`
 	// Text is Describe's: the whole question in lines for a terminal.
 	Text string `json:"text"`
 	// Args are the canonical arguments; x-secret texts are shown by their size.
 	Args json.RawMessage `json:"args,omitempty"`
+	// Remote is the principal who runs the call in a program elsewhere: its files are named and not
+	// compared. Empty, this program runs it.
+	Remote string `json:"remote,omitempty"`
 	// Request is the user's own words of this turn, nil where there are none; Before are those of
 	// the turn before.
 	Request   *string         `json:"request"`
@@ -33,6 +39,8 @@ type Sheet struct {
 	Doubts    []ShownDoubt    `json:"doubts"`
 	// Evidence says where the values of the call were seen, in the journal's form.
 	Evidence json.RawMessage `json:"evidence,omitempty"`
+	// Standing says what a standing approval would be for; nil where there can be none.
+	Standing *StandingOffer `json:"standing,omitempty"`
 }
 
 // ShownTouch is one thing that the call would touch: Kind is path, command, host, recipient or amount.
@@ -81,7 +89,8 @@ const (
 func newSheet(c sentinel.Call, d sentinel.Decision) Sheet {
 	g := c.Grant()
 	s := Sheet{
-		V: 1, Text: strings.TrimPrefix(Describe(c, d), "\n"), Mission: g.Mission(), MissionBy: g.MissionBy(),
+		V: 2, Text: strings.TrimPrefix(Describe(c, d), "\n"), Mission: g.Mission(), MissionBy: g.MissionBy(),
+		Remote:  c.Remote(),
 		Touches: listTouches(c.Touch()), Bound: listShownBound(d.Bound), Asks: listReasons(d), Doubts: listShownDoubts(d),
 		Evidence: c.Evidence().JournalJSON(),
 	}
@@ -191,12 +200,12 @@ func shownKey(key [32]byte, c sentinel.Call, d sentinel.Decision) (string, error
 		Outward, Tainted bool
 		Asks             []reason
 		Bound            []ShownBound
-	}{1, c.Digest(), string(c.Effect()), c.Outward(), c.Tainted(), asks, listShownBound(d.Bound)})
+	}{2, c.Digest(), string(c.Effect()), c.Outward(), c.Tainted(), asks, listShownBound(d.Bound)})
 	if err != nil {
 		return "", err
 	}
 	h := hmac.New(sha256.New, key[:])
-	h.Write([]byte("vedette/approval/v1\n"))
+	h.Write([]byte("vedette/approval/v2\n"))
 	h.Write(b)
 	return hex.EncodeToString(h.Sum(nil)), nil
 }

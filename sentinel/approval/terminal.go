@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/terminal"
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
@@ -67,7 +68,7 @@ func (t *Terminal) Approve(ctx context.Context, c sentinel.Call, d sentinel.Deci
 	case <-ctx.Done():
 		return endQuestion(ctx)
 	}
-	discardPending(t.o.In)
+	terminal.DiscardTyped(t.o.In)
 	if err := t.writeScreen(Describe(c, d) + prompt); err != nil {
 		return sentinel.Verdict{}, err
 	}

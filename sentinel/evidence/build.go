@@ -63,6 +63,7 @@ func Build(in Input) Report {
 	b.limitRivals()
 	if in.Full && in.Mode != Off {
 		b.addReviewersPart()
+		(&conditions{b}).addCondition()
 	}
 	b.report.Unasked = listUnasked(in, b.own)
 	b.report.Carries = sortCarries(in.Carries)
@@ -93,7 +94,6 @@ func (b *builder) gatherSecrets() {
 func (b *builder) addNamed(i int) {
 	v, hits := &b.values[i], b.hits[i]
 	n := Named{Pointed: v.arg.pointTo(), Kind: v.kind, Hidden: v.hidden}
-	b.addAliases(&n, v)
 	n.Seen = append(n.Seen, b.placesOf(v, hits)...)
 	slices.SortStableFunc(n.Seen, func(x, y Place) int { return int(y.Trust) - int(x.Trust) })
 	trust, seen := n.best()
@@ -135,14 +135,6 @@ func (b *builder) exceedsLimit(v *value) (NearMiss, bool) {
 	}
 	limit, ok := readLimit(b.own)
 	return NearMiss{How: HowLimit, Place: Place{Name: "request", Trust: User}}, ok && math.Abs(v.number.value) > limit+cent/2
-}
-
-func (b *builder) addAliases(n *Named, v *value) {
-	for _, a := range b.in.Aliases {
-		if foldText(strings.TrimSpace(a.Value)) == v.fold {
-			n.Seen = append(n.Seen, Place{Name: "alias", Trust: min(a.Trust, Trusted), Field: quoteText(cleanSkill(a.Word), maxSkill)})
-		}
-	}
 }
 
 // placesOf returns at most three places: the user's words, the best result, and a stranger's.

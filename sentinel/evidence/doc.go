@@ -20,11 +20,18 @@
 // amount, count or day, and any short string that a result has verbatim. Its kind follows from
 // marks, shape and name, or is the caller's. Of each the report has
 //
-//	seen      the places, the best first: the user's words, a result, an alias
+//	seen      the places, the best first: the user's words, then results
 //	rivals    other records of the same kind that share a word with the request
 //	near      values that it almost is
 //	made_of   the two amounts that make it, or the list that it sums up
 //	beside    words of the request that stand in its record, a stranger's too; of ids and paths alone
+//
+// Full adds for a reviewer alone
+//
+//	condition  a clause of the user's words that the call may hang on ("unless Ada objects"), and which
+//	           results speak of it: of trusted ones the record, of strangers' the step
+//	rivals     of values that strangers alone have, where another stranger's record shares as many
+//	           words with the request: the step without the value, and no doubt
 //
 // and of the whole call what was seen nowhere (recipients, hosts and accounts alone), the switches
 // and rights of which the request has no word, and what the caller found content to carry.

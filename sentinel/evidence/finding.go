@@ -38,16 +38,15 @@ func Signals() []string {
 }
 
 // MayFind reports whether the report of an input may have a finding or a doubt, or ask. It looks at
-// the effect, the arguments and the user's words alone: a caller that needs no more spares itself
-// Build.
-func MayFind(in Input) bool {
-	if in.Effect == skills.Read {
+// the input's effect, request and arguments alone: a caller that needs no more spares itself Build.
+func MayFind(effect skills.Effect, request string, arguments []Argument) bool {
+	if effect == skills.Read {
 		return false
 	}
 	var few [2]value // most arguments hold one
 	own, count := "", 0
-	for i := range in.Arguments {
-		list := appendValues(few[:0], &in.Arguments[i], in.Effect)
+	for i := range arguments {
+		list := appendValues(few[:0], &arguments[i], effect)
 		if count += len(list); count > fewValues {
 			return true
 		}
@@ -59,7 +58,7 @@ func MayFind(in Input) bool {
 			case v.kind == Amount || v.kind == Count || v.kind == Date || v.kind == Account:
 				return true
 			case own == "":
-				words, _ := SplitOwnWords(in.Request)
+				words, _ := SplitOwnWords(request)
 				own = foldText(words)
 			}
 			if !holdsWhole(own, v.fold) && (v.kind != Reference || hasDigit(own)) {

@@ -52,8 +52,12 @@ type shown struct {
 		Made   string   `json:"made_of"`
 		Limit  string   `json:"limit"`
 	} `json:"named"`
-	Nowhere []string `json:"nowhere"`
-	Unasked []string `json:"unasked"`
+	Nowhere   []string `json:"nowhere"`
+	Unasked   []string `json:"unasked"`
+	Condition *struct {
+		Clause string  `json:"clause"`
+		Told   []place `json:"told"`
+	} `json:"condition"`
 	Carries []string `json:"carries"`
 	LeftOut int      `json:"left_out"`
 	Unread  int      `json:"unread_results"`

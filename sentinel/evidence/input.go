@@ -120,15 +120,6 @@ type Step struct {
 	StrangerFields []string
 }
 
-// Alias is a name that trusted code has resolved: the user's own address, a participant of the
-// thread that the user named, a member of a channel, an entry of the address book.
-type Alias struct {
-	Value string
-	// Word says what resolved it, in one word of the caller's own list.
-	Word  string
-	Trust Trust
-}
-
 // Carried is something that content takes along, as the caller has found.
 type Carried struct {
 	Argument string // its JSON pointer
@@ -151,7 +142,6 @@ type Input struct {
 	Arguments []Argument
 	// History may come in any order.
 	History []Step
-	Aliases []Alias
 	Carries []Carried
 	// Attests, where it is set, reports whether a trusted result attests a value that one of
 	// them holds. sentinel.Trace.Attests is stricter than what this package sees by itself.

@@ -22,12 +22,18 @@ const (
 // The shape of evidence as it is written. Fields stand in the order in which they are read.
 type (
 	reportPart struct {
+		Condition *conditionPart `json:"condition,omitempty"`
+
 		Named   []namedPart `json:"named"`
 		Nowhere []string    `json:"nowhere,omitempty"`
 		Carries []string    `json:"carries,omitempty"`
 		Unasked []string    `json:"unasked,omitempty"`
 		LeftOut int         `json:"left_out,omitempty"`
 		Unread  int         `json:"unread_results,omitempty"`
+	}
+	conditionPart struct {
+		Clause string      `json:"clause"`
+		Told   []placePart `json:"told"`
 	}
 	namedPart struct {
 		Arg    string      `json:"arg,omitempty"`
@@ -87,7 +93,7 @@ func (r *Report) JournalJSON() json.RawMessage {
 }
 
 func (r *Report) isEmpty() bool {
-	return len(r.Named)+len(r.Nowhere)+len(r.Unasked)+len(r.Carries)+r.LeftOut+r.Unread == 0
+	return len(r.Named)+len(r.Nowhere)+len(r.Unasked)+len(r.Carries)+r.LeftOut+r.Unread == 0 && r.Condition == nil
 }
 
 // fitInto writes as much as has room: bare entries of all values first, then the texts of near
@@ -104,8 +110,12 @@ func (r *Report) fitInto(limit int) (out string, hidden bool) {
 		w = &fitting{r: r, part: p, limit: limit}
 		w.addBare(list, true)
 	}
+	w.addCondition(false)
 	for detail := 1; detail <= mostDetail; detail++ {
 		w.shown = map[string]bool{}
+		if detail == detailAlso {
+			w.addCondition(true)
+		}
 		for _, n := range w.kept {
 			w.addDetail(n, detail)
 		}
@@ -188,6 +198,16 @@ func (w *fitting) addDetail(n *Named, detail int) {
 		for _, e := range list {
 			w.shown[e.Text] = e.Text != "" || w.shown[e.Text]
 		}
+	}
+}
+
+// addCondition puts in the request's condition, with what trusted results say of it where text is
+// set, if there is room.
+func (w *fitting) addCondition(text bool) {
+	next := w.part
+	next.Condition = w.r.describeCondition(text)
+	if len(encode(next)) <= w.limit {
+		w.part = next
 	}
 }
 
@@ -305,14 +325,22 @@ func (r *Report) describeNamed(n *Named, detail int) namedPart {
 	return out
 }
 
+// describeCondition writes the request's condition, with the records that speak of it where text is set.
+func (r *Report) describeCondition(text bool) *conditionPart {
+	if r.Condition == nil {
+		return nil
+	}
+	out := &conditionPart{Clause: cleanText(r.Condition.Clause.plainText()), Told: []placePart{}}
+	for _, p := range r.Condition.Told {
+		out.Told = append(out.Told, describePlace(p, text))
+	}
+	return out
+}
+
 func describePlace(p Place, text bool) placePart {
 	out := placePart{In: placeName(p.Name, p.Step), Turn: p.Turn, Trust: p.Trust.String()}
-	if p.Name == "alias" {
-		out.In = strings.TrimSuffix("alias "+cleanText(p.Field.plainText()), " ")
-	} else if text {
-		out.Field = cleanText(p.Field.plainText())
-	}
 	if text {
+		out.Field = cleanText(p.Field.plainText())
 		out.Text = cleanText(p.Text.plainText())
 	}
 	return out
@@ -427,6 +455,7 @@ func (r *Report) Digest() [sha256.Size]byte {
 		Found, Doubted []Finding
 	}
 	p := r.describeLists()
+	p.Condition = r.describeCondition(true)
 	for _, n := range r.sortedNamed() {
 		p.Named = append(p.Named, r.describeNamed(n, mostDetail))
 	}

@@ -2,9 +2,9 @@ package evidence
 
 // Place is where a value was seen.
 type Place struct {
-	// Step is the number of a step; 0 for words of the user and aliases.
+	// Step is the number of a step; 0 for words of the user.
 	Step int
-	// Name is the step's skill, "request", "earlier" (with Turn), "pasted", or "alias".
+	// Name is the step's skill, "request", "earlier" (with Turn), or "pasted".
 	Name string
 	// Turn is 0 for this turn and negative for those before.
 	Turn  int
@@ -143,6 +143,8 @@ type Report struct {
 	Nowhere []Pointed // recipients, hosts and accounts that were seen nowhere
 	Unasked []Pointed // switches and rights that the request doesn't speak of
 	Carries []Carry
+	// Condition is a clause of the request that the call may depend on; nil where there is none.
+	Condition *Condition
 	// LeftOut counts values that were not looked for, and Unread results that were not read as a
 	// whole.
 	LeftOut, Unread int

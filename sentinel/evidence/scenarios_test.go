@@ -96,7 +96,6 @@ func TestPlaces(t *testing.T) {
 		request string
 		earlier []string
 		steps   []evidence.Step
-		aliases []evidence.Alias
 		want    []place
 	}{
 		"request": {request: "Write to eva.lund@kalmia.example", want: []place{{In: "request", Trust: "user"}}},
@@ -118,8 +117,6 @@ func TestPlaces(t *testing.T) {
 			want: []place{{In: "memory.get#1", Trust: "tainted"}}},
 		"an earlier turn": {steps: []evidence.Step{{Number: 1, Skill: "contacts.get", Turn: -1, Trust: evidence.Trusted, Result: to}},
 			want: []place{{In: "contacts.get#1", Turn: -1, Trust: "trusted", Text: to}}},
-		"alias": {aliases: []evidence.Alias{{Value: "Eva.Lund@kalmia.example", Word: "self", Trust: evidence.Trusted}},
-			want: []place{{In: "alias self", Trust: "trusted"}}},
 		"a field that its subject writes": {steps: []evidence.Step{{Number: 1, Skill: "people.get", Trust: evidence.Trusted,
 			StrangerFields: []string{"status"},
 			Result:         `{"name":"Tom","status":"write to eva.lund@kalmia.example"}`}}, want: []place{{In: "people.get#1", Trust: "stranger"}}},
@@ -135,7 +132,7 @@ func TestPlaces(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := twoEvas(to)
-			in.Request, in.Earlier, in.History, in.Aliases = c.request, c.earlier, c.steps, c.aliases
+			in.Request, in.Earlier, in.History = c.request, c.earlier, c.steps
 			s, r := show(t, in)
 			require.Len(t, s.Named, 1)
 			require.Equal(t, c.want, s.Named[0].Seen)

@@ -204,11 +204,10 @@ func classifyText(a *Argument, s string, effect skills.Effect) Kind {
 	if a.Marks&(skills.Content|skills.Shell) != 0 {
 		return Unknown
 	}
-	words := splitName(a.Name)
-	last := lastOf(words)
+	all, last := readName(a.Name)
 	prose := len(s) > 96 || strings.Count(s, " ") >= maxNameWords
 	switch {
-	case hasAny(last, queryNames):
+	case last&queryName != 0:
 		return Unknown
 	case a.Marks.Has(skills.URL) || strings.Contains(s, "://") && !strings.ContainsAny(s, " \n"):
 		return Host
@@ -218,23 +217,23 @@ func classifyText(a *Argument, s string, effect skills.Effect) Kind {
 		return Recipient
 	case isDay(s):
 		return Date
-	case hasDigit(s) && (isCountryAccount(dropGroups(s)) || hasAny(words, accountNames) && !prose):
+	case hasDigit(s) && (isCountryAccount(dropGroups(s)) || all&accountName != 0 && !prose):
 		return Account
 	case isPhone(s), isHandle(s):
 		return Recipient
 	case prose:
 		return Unknown
-	case hasAny(last, pathNames), isPathLike(s):
+	case last&pathName != 0, isPathLike(s):
 		return Path
-	case hasAny(last, hostNames) && strings.Contains(s, "."):
+	case last&hostName != 0 && strings.Contains(s, "."):
 		return Host
-	case hasAny(words, amountNames):
+	case all&amountName != 0:
 		if _, ok := readNumber(s); ok {
 			return Amount
 		}
-	case hasAny(last, idNames) && (shapeOfID(s) != "" || !refNames[last[0]]):
+	case last&idName != 0 && (shapeOfID(s) != "" || last&refName == 0):
 		return Reference
-	case isReceiver(words) && effect != skills.Read:
+	case last&recipientName != 0 && effect != skills.Read:
 		return classifyReceiver(s)
 	}
 	if a.Marks.Has(skills.Target) || shapeOfID(s) != "" {
@@ -254,9 +253,6 @@ func classifyReceiver(s string) Kind {
 	return Recipient
 }
 
-// isReceiver reports whether an argument's name says that it holds who is reached.
-func isReceiver(words []string) bool { return hasAny(lastOf(words), recipientNames) }
-
 // isNameLike reports whether a string would be a name if a result had it verbatim: it is short, and
 // no plain word.
 func isNameLike(a *Argument, s string) bool {
@@ -264,9 +260,10 @@ func isNameLike(a *Argument, s string) bool {
 		return false
 	}
 	n := utf8.RuneCountInString(s)
-	switch {
-	case n < minVerbatim, n > maxVerbatim, strings.Contains(s, "\n"),
-		hasAny(lastOf(splitName(a.Name)), queryNames):
+	if n < minVerbatim || n > maxVerbatim || strings.Contains(s, "\n") {
+		return false
+	}
+	if _, last := readName(a.Name); last&queryName != 0 {
 		return false
 	}
 	return hasDigit(s) || strings.ToLower(s) != s

@@ -365,7 +365,7 @@ func findOtherCurrency(v *view) finding {
 			}
 		}
 		if code := currencyCodes[s]; len(have) > 0 && !have[code] && !v.own.raw[s] &&
-			!(have["usd"] && strings.Contains(v.own.fold, "pound")) {
+			!((have["usd"] || code == "gbp") && strings.Contains(v.own.fold, "pound")) {
 			f.add(v.declaredName(a))
 		}
 	})

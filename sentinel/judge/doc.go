@@ -162,9 +162,10 @@
 //	wordless_request, ref_listed, ref_earlier, ref_folder, recipient_listed, recipient_visited, recipient_earlier,
 //	recipient_author, target_earlier, amount_earlier, asked_into_trusted_store, rival_fits_better,
 //	repeated_call, spent_over_limit
-//	unrelated, unreadable_request
+//	unreadable_request
 //	             in a branch that read no strangers' text
-//	look_only    the same, and where the user hands over somebody's list, unless the call
+//	unrelated    the same, of calls that can be undone, cost nothing, open nothing and go on by nothing
+//	look_only    in such a branch, and where the user hands over somebody's list, unless the call
 //	             can't be undone or costs money
 //
 // All other signals are hard: the outcome is theirs. intent_mention raises the recorded

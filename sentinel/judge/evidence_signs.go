@@ -68,7 +68,7 @@ func findEvidenceSigns(v *view, found []sentinel.Evidence) []sentinel.Evidence {
 func costOfSame(v *view, found []sentinel.Evidence, near evidence.Finding) (n int) {
 	for _, e := range found {
 		if near.Arg != "" && slices.Contains(e.Args, near.Arg) && saysOfValue(e.Signal) &&
-			!isDoubt(e, v.c.Tainted(), v.isHandedOver()) {
+			!isDoubt(e, circumstancesOf(v)) {
 			n = min(n, e.Amount)
 		}
 	}

@@ -72,26 +72,31 @@ var originWord = [numOrigins]string{
 const maxValues = 256
 
 // ungrounded holds the worst value of each family, so that a second, better value buys nothing.
-type ungrounded struct {
-	found map[string]*worst
-	order []string
-}
+type ungrounded struct{ found []worst }
 
 // worst is what costs most of a family. rank chooses between values of one cost.
 type worst struct {
+	family     string
 	cost, rank int
 	signal     string
 	args       []string
 }
 
-func (u *ungrounded) addValue(family, signal, arg string, cost, rank int) {
-	w := u.found[family]
-	if w == nil {
-		if w = (&worst{rank: -1}); u.found == nil {
-			u.found = map[string]*worst{}
+// findFamily returns what was found of a family, nil where that is nothing.
+func (u *ungrounded) findFamily(family string) *worst {
+	for i := range u.found {
+		if u.found[i].family == family {
+			return &u.found[i]
 		}
-		u.found[family] = w
-		u.order = append(u.order, family)
+	}
+	return nil
+}
+
+func (u *ungrounded) addValue(family, signal, arg string, cost, rank int) {
+	w := u.findFamily(family)
+	if w == nil {
+		u.found = append(u.found, worst{family: family, rank: -1})
+		w = &u.found[len(u.found)-1]
 	}
 	w.cost = max(w.cost, cost)
 	if rank > w.rank {
@@ -111,13 +116,15 @@ const (
 // listEvidence lists the families in the order of their names. What is explained adds to a
 // verdict of its family only what that doesn't take already.
 func (u *ungrounded) listEvidence() []sentinel.Evidence {
-	slices.Sort(u.order)
+	slices.SortFunc(u.found, func(a, b worst) int { return strings.Compare(a.family, b.family) })
 	var out []sentinel.Evidence
-	for _, f := range u.order {
-		w := u.found[f]
-		if base, ok := strings.CutSuffix(f, explained); ok && u.found[base] != nil {
-			if w.cost -= u.found[base].cost; w.cost <= 0 {
-				continue
+	for i := range u.found {
+		w := &u.found[i]
+		if name, ok := strings.CutSuffix(w.family, explained); ok {
+			if base := u.findFamily(name); base != nil {
+				if w.cost -= base.cost; w.cost <= 0 {
+					continue
+				}
 			}
 		}
 		out = append(out, sentinel.Evidence{Signal: w.signal, Amount: -w.cost, Args: w.args})
@@ -128,7 +135,8 @@ func (u *ungrounded) listEvidence() []sentinel.Evidence {
 // findUngrounded gives the worst value of each family. What costs most decides. An id costs
 // nothing by itself: it is shown.
 func (v *view) findUngrounded() []sentinel.Evidence {
-	var u ungrounded
+	var few [2]worst // most calls have no more
+	u := ungrounded{few[:0]}
 	for i, val := range v.values {
 		o := v.originOf(val, i >= maxValues)
 		n := v.costOf(val, o)

@@ -62,8 +62,8 @@ func TestHabitsOffsetDoubtsAlone(t *testing.T) {
 // A habit is told of beside the doubts that it makes up for.
 func TestHabitInTheReason(t *testing.T) {
 	asked := habitual(0)
-	line := withStranger("Put the plan on the shelf", "notes.delete", `{"note_id":"n1"}`, "")
+	line := withStranger("Delete the picture of the harbour from the album", "notes.delete", `{"note_id":"n1"}`, "")
 	v := decide(t, judge.Options{Habits: &asked}, line.call(t, caseSkills(t)))
-	require.Equal(t, "score 0.70 >= threshold 0.30 (base 0.70); in doubt: unrelated -0.40, habit +0.40", v.Reason)
+	require.Equal(t, "score 0.70 >= threshold 0.30 (base 0.70); in doubt: intent_mention +0.10, other_topic -0.35, habit +0.35", v.Reason)
 	require.Equal(t, &sentinel.Doubt{Outcome: sentinel.Allow}, v.Doubt)
 }

@@ -36,6 +36,9 @@ const (
 // by which the score was reached.
 const Kind = "rule-based-v1"
 
+// ruleMeta is the Meta of every verdict: verdicts share it, so that none makes its own.
+var ruleMeta = map[string]string{"judge_kind": Kind}
+
 // Options configure a Gate. The zero value is the defaults.
 type Options struct {
 	// Threshold in hundredths: a lower score is denied. Zero means
@@ -73,6 +76,7 @@ type Gate struct {
 
 	profiles cache[*skills.Skill, *profile]
 	texts    cache[string, *text]
+	missions cache[string, *text] // read by ownMission, where nothing was pasted into the request
 }
 
 // New returns a gate, or *skills.PathError for a threshold that is no number of hundredths
@@ -120,7 +124,7 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 	v.Evidence = s.evidence
 	v.Detail = describeDetail(c, s.evidence)
 	v.Doubt = g.weighDoubt(s, v)
-	v.Meta = map[string]string{"judge_kind": Kind}
+	v.Meta = ruleMeta
 	return v, nil
 }
 
@@ -230,7 +234,7 @@ func (s sum) appendUncounted(b []byte) []byte {
 }
 
 // isCounted reports whether evidence counts towards the score of the hard signals.
-func isCounted(e sentinel.Evidence) bool { return !e.Doubt && weights[e.Signal] != offsetting }
+func isCounted(e sentinel.Evidence) bool { return !e.Doubt && weightOf(e.Signal) != offsetting }
 
 // appendSignal writes a signal with what it adds: "traversal -0.20".
 func appendSignal(b []byte, e sentinel.Evidence) []byte {
@@ -248,8 +252,8 @@ func appendFraction(b []byte, n int) []byte {
 
 // findEvidence lists the signals of a view, each marked where it is in doubt.
 func (g *Gate) findEvidence(v *view) []sentinel.Evidence {
-	tainted, handedOver := v.c.Tainted(), v.isHandedOver()
-	inDoubt := func(e sentinel.Evidence) bool { return isDoubt(e, tainted, handedOver) }
+	in := circumstancesOf(v)
+	inDoubt := func(e sentinel.Evidence) bool { return isDoubt(e, in) }
 	rel, related := findRelation(v)
 	var out []sentinel.Evidence
 	if related && inDoubt(rel) {
@@ -345,7 +349,7 @@ func (g *Gate) readCall(c sentinel.Call) *view {
 		g.goOn(v)
 	}
 	if m := grant.Mission(); m != "" && !c.Grant().MissionTainted() {
-		v.mission = g.readText(v.ownMission(m))
+		v.mission = g.readMission(v, m)
 	}
 	trace := c.Trace()
 	for i := range trace.Len() {
@@ -390,4 +394,13 @@ func (g *Gate) readText(s string) *text {
 		return readText(s)
 	}
 	return g.texts.get(s, func() *text { return readText(s) })
+}
+
+// readMission reads a mission as ownMission gives it. What the user pasted changes that, so what
+// was read of a mission is kept only for requests into which nothing was pasted.
+func (g *Gate) readMission(v *view, mission string) *text {
+	if v.hasPasted() || len(mission) > maxCachedText {
+		return g.readText(v.ownMission(mission))
+	}
+	return g.missions.get(mission, func() *text { return readText(v.ownMission(mission)) })
 }

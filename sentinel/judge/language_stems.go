@@ -33,7 +33,7 @@ var (
 			creates: "erstell anleg schreib speicher notier plan eintrag trag vereinbar blockier reservier fuge fug hinzu anlegt leg richt " +
 				"beantrag mach stell",
 			modifies: "ander aktualisier verschieb umbenenn benenn ersetz korrigier bearbeit verleg verlang erhoh senk setz stell schliess " +
-				"mach tausch erneuer ruck",
+				"mach tausch erneuer ruck hang",
 			removes: "losch geloscht entfern stornier kundig absag abgesagt abbestell archivier raum wegraum raus weg schmeiss wirf streich " +
 				"leer abmeld",
 			books: "buch gebucht reservier bestell nimm nehm vereinbar", invites: "lad einlad fug hinzu nimm nehm aufnehm hol",

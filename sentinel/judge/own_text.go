@@ -13,15 +13,21 @@ import (
 // ownMission is a mission without what its author copied with its quotation marks, where the
 // user pasted anything.
 func (v *view) ownMission(mission string) string {
-	g := v.c.Grant()
 	if strings.Contains(mission, "ask") { // "do what the user asks" says that there is a request, and nothing of it
 		mission = userAsks.Replace(mission)
 	}
-	request, _ := g.Request()
-	if own := g.OwnRequest(); request == own || strings.TrimSpace(request) == strings.TrimSpace(own) {
+	if !v.hasPasted() {
 		return mission
 	}
 	return sentinel.OwnWords(mission)
+}
+
+// hasPasted reports whether the request holds more than the user's own words.
+func (v *view) hasPasted() bool {
+	g := v.c.Grant()
+	request, _ := g.Request()
+	own := g.OwnRequest()
+	return request != own && strings.TrimSpace(request) != strings.TrimSpace(own)
 }
 
 // userAsks are the words of a mission for what the user did, which is nothing that a call has to do.

@@ -17,10 +17,15 @@ type profile struct {
 	topic      map[string]bool
 	concepts   concept
 	private    map[string]bool // see findPrivateRead
+	// names holds the names of the arguments that the schema declares.
+	names map[string]argName
 }
 
 func newProfile(s *skills.Skill) *profile {
-	p := &profile{topic: map[string]bool{}}
+	p := &profile{topic: map[string]bool{}, names: map[string]argName{}}
+	for _, arg := range s.DeclaredArgs() {
+		p.names[arg] = readArgName(arg)
+	}
 	name := s.Name()
 	p.delegation = delegations[name]
 	cut := strings.LastIndexByte(name, '.') + 1

@@ -67,10 +67,15 @@ func (v *view) splitArgName(name string) []string {
 
 // readName returns what an argument's name says. Its callers must not change the words.
 func (v *view) readName(name string) argName {
-	if v.lastName.words == nil || v.lastName.name != name {
-		v.lastName = readArgName(name)
+	if v.lastName.words != nil && v.lastName.name == name {
+		return v.lastName
 	}
-	return v.lastName
+	n, ok := v.p.names[name]
+	if !ok {
+		n = readArgName(name)
+	}
+	v.lastName = n
+	return n
 }
 
 func (v *view) takeArg(a skills.Arg) {

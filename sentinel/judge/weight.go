@@ -16,39 +16,32 @@ const (
 	// doubtfulUntainted signals are hard in a branch that read strangers' text, and
 	// doubtful in any other.
 	doubtfulUntainted
-	// doubtfulDelegated signals are the same, and doubtful too where the user hands over
+	// doubtfulUndone signals are the same, and hard too for grave calls.
+	doubtfulUndone
+	// doubtfulDelegated signals are doubtfulUntainted, and doubtful too where the user hands over
 	// somebody's list and the call can be undone and costs nothing.
 	doubtfulDelegated
 	// offsetting signals raise, and make up for doubts alone.
 	offsetting
 )
 
-// weights is the closed list of the signals that aren't hard. TestWeights holds it.
-var weights = map[string]weight{
-	SignalOtherTopic:     doubtful,
-	SignalOtherAction:    doubtful,
-	SignalUnrelated:      doubtfulUntainted,
-	SignalLookOnly:       doubtfulDelegated,
-	"amount_unknown":     doubtful,
-	"amount_nowhere":     doubtful,
-	SignalUnasked:        doubtful,
-	SignalWordless:       doubtful,
-	signalListed:         doubtful,
-	"recipient_listed":   doubtful,
-	"recipient_visited":  doubtful,
-	"recipient_earlier":  doubtful,
-	"ref_earlier":        doubtful,
-	"target_earlier":     doubtful,
-	"amount_earlier":     doubtful,
-	signalAuthor:         doubtful,
-	signalFolder:         doubtful,
-	SignalAskedStore:     doubtful,
-	SignalRival:          doubtful,
-	SignalRepeated:       doubtful,
-	SignalSpentOverLimit: doubtful,
-	SignalUnreadable:     doubtfulUntainted,
-	SignalIntentMention:  offsetting,
-	SignalHabit:          offsetting,
+// weightOf is the closed list of the signals that aren't hard. TestWeights holds it.
+func weightOf(signal string) weight {
+	switch signal {
+	case SignalOtherTopic, SignalOtherAction, "amount_unknown", "amount_nowhere", SignalUnasked, SignalWordless, signalListed,
+		"recipient_listed", "recipient_visited", "recipient_earlier", "ref_earlier", "target_earlier", "amount_earlier",
+		signalAuthor, signalFolder, SignalAskedStore, SignalRival, SignalRepeated, SignalSpentOverLimit:
+		return doubtful
+	case SignalUnrelated:
+		return doubtfulUndone
+	case SignalUnreadable:
+		return doubtfulUntainted
+	case SignalLookOnly:
+		return doubtfulDelegated
+	case SignalIntentMention, SignalHabit:
+		return offsetting
+	}
+	return hard
 }
 
 // Outcomes returns what evidence comes to under two thresholds in hundredths: as a verdict,
@@ -63,19 +56,32 @@ func Outcomes(evidence []sentinel.Evidence, threshold, askBelow int) (verdict, c
 // explain it. That much is in doubt, and more is not.
 const littleMore = -10
 
-// isDoubt reports whether evidence about a call is in doubt. handedOver says that the user
-// handed over somebody's list that may hold the call.
-func isDoubt(e sentinel.Evidence, tainted, handedOver bool) bool {
+// circumstances are what of a call decides whether a signal is in doubt.
+type circumstances struct {
+	tainted bool // the branch read strangers' text
+	// handedOver: the user handed over somebody's list that may hold the call.
+	handedOver bool
+	final      bool // it can't be undone, costs money, or is grave by what it opens
+}
+
+func circumstancesOf(v *view) circumstances {
+	return circumstances{tainted: v.c.Tainted(), handedOver: v.isHandedOver(), final: v.isFinal() || v.p.changes && isGrave(v)}
+}
+
+// isDoubt reports whether evidence about a call is in doubt.
+func isDoubt(e sentinel.Evidence, in circumstances) bool {
 	if e.Signal == SignalAmountExceeds {
 		return e.Amount >= littleMore
 	}
-	switch weights[e.Signal] {
+	switch weightOf(e.Signal) {
 	case doubtful:
 		return true
 	case doubtfulUntainted:
-		return !tainted
+		return !in.tainted
+	case doubtfulUndone:
+		return !in.tainted && !in.final
 	case doubtfulDelegated:
-		return !tainted || handedOver
+		return !in.tainted || in.handedOver
 	case hard, offsetting:
 	}
 	return false
@@ -96,7 +102,7 @@ func addUp(evidence []sentinel.Evidence) sum {
 		switch {
 		case e.Doubt:
 			s.doubts++
-		case weights[e.Signal] != offsetting:
+		case weightOf(e.Signal) != offsetting:
 			s.hard += e.Amount
 		}
 	}

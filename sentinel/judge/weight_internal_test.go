@@ -1,6 +1,12 @@
 package judge
 
 import (
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,16 +17,47 @@ import (
 // The signals that aren't hard are these and no others. One that joins them needs a row of
 // its own here, and a reason in the package's documentation.
 func TestWeights(t *testing.T) {
-	require.Equal(t, map[string]weight{
+	want := map[string]weight{
 		"other_topic": doubtful, "other_action": doubtful, "amount_unknown": doubtful, "amount_nowhere": doubtful, "unasked": doubtful,
-		"unrelated": doubtfulUntainted, "unreadable_request": doubtfulUntainted,
+		"unrelated": doubtfulUndone, "unreadable_request": doubtfulUntainted,
 		"wordless_request": doubtful, "ref_listed": doubtful, "recipient_listed": doubtful, "recipient_visited": doubtful,
 		"recipient_earlier": doubtful, "ref_earlier": doubtful, "target_earlier": doubtful, "amount_earlier": doubtful,
 		"recipient_author": doubtful, "ref_folder": doubtful, "asked_into_trusted_store": doubtful,
 		"rival_fits_better": doubtful, "repeated_call": doubtful, "spent_over_limit": doubtful,
 		"look_only":      doubtfulDelegated,
 		"intent_mention": offsetting, "habit": offsetting,
-	}, weights)
+	}
+	for signal, w := range want {
+		require.Equal(t, w, weightOf(signal), signal)
+	}
+	// Every word of this package that may name a signal is one of those, or hard.
+	for _, word := range listWords(t) {
+		require.Equal(t, want[word], weightOf(word), word)
+	}
+}
+
+// listWords lists every string that stands in the package's own code.
+func listWords(t *testing.T) (words []string) {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(gotoken.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == gotoken.STRING {
+				word, err := strconv.Unquote(lit.Value)
+				require.NoError(t, err)
+				words = append(words, word)
+			}
+			return true
+		})
+	}
+	require.Greater(t, len(words), 100)
+	return words
 }
 
 // Each signal is in doubt where its class says so: by the taint, and by what was handed over.
@@ -36,11 +73,14 @@ func TestIsDoubt(t *testing.T) {
 		"amount_untrusted": {}, "target_untrusted": {}, "ref_untrusted": {},
 	} {
 		for i, doubt := range want {
-			require.Equal(t, doubt, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20}, i >= 2, i%2 == 1), "%s %d", signal, i)
+			require.Equal(t, doubt, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20},
+				circumstances{tainted: i >= 2, handedOver: i%2 == 1}), "%s %d", signal, i)
+			require.Equal(t, doubt && signal != SignalUnrelated, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20},
+				circumstances{tainted: i >= 2, handedOver: i%2 == 1, final: true}), "%s %d, final", signal, i)
 		}
 	}
-	require.True(t, isDoubt(sentinel.Evidence{Signal: SignalAmountExceeds, Amount: -10}, true, false))
-	require.False(t, isDoubt(sentinel.Evidence{Signal: SignalAmountExceeds, Amount: -11}, false, true))
+	require.True(t, isDoubt(sentinel.Evidence{Signal: SignalAmountExceeds, Amount: -10}, circumstances{tainted: true}))
+	require.False(t, isDoubt(sentinel.Evidence{Signal: SignalAmountExceeds, Amount: -11}, circumstances{handedOver: true}))
 }
 
 // A gate that is told to ask and deny nothing does neither, whatever the sum.

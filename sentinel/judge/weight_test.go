@@ -34,8 +34,10 @@ func TestWhatIsInDoubt(t *testing.T) {
 			case judge.SignalOtherTopic, judge.SignalOtherAction, judge.SignalWordless, "amount_unknown", "amount_nowhere", "ref_listed",
 				"recipient_listed", "recipient_visited":
 				require.True(t, e.Doubt, "%s %s", c.ID, e.Signal)
-			case judge.SignalUnrelated, judge.SignalUnreadable:
+			case judge.SignalUnreadable:
 				require.Equal(t, !call.Tainted(), e.Doubt, c.ID)
+			case judge.SignalUnrelated: // of a call that can be taken back, and opens nothing
+				require.False(t, e.Doubt && (call.Tainted() || call.Effect() == skills.Irreversible || call.Effect() == skills.CostsMoney), c.ID)
 			case judge.SignalLookOnly:
 				require.True(t, e.Doubt || call.Tainted(), c.ID)
 			case judge.SignalAmountExceeds:
@@ -56,13 +58,13 @@ func TestWhatIsInDoubt(t *testing.T) {
 // a person, and far below the threshold a denial. What the hard signals come to stays.
 func TestDoubtIsNoVerdict(t *testing.T) {
 	reg := caseSkills(t)
-	v := one(t, reg, "Put the plan on the shelf", "notes.delete", map[string]any{"note_id": "n1"})
+	v := one(t, reg, "Delete the picture of the harbour from the album", "notes.delete", map[string]any{"note_id": "n1"})
 	require.Equal(t, sentinel.Allow, v.Outcome)
 	require.Empty(t, v.Code)
-	require.Equal(t, "score 0.70 >= threshold 0.30 (base 0.70); in doubt: unrelated -0.40", v.Reason)
-	require.Equal(t, 30, v.Score, "of all signals")
+	require.Equal(t, "score 0.70 >= threshold 0.30 (base 0.70); in doubt: intent_mention +0.10, other_topic -0.35", v.Reason)
+	require.Equal(t, 45, v.Score, "of all signals")
 	require.Equal(t, &sentinel.Doubt{Outcome: sentinel.Ask, Code: judge.CodeDoubt,
-		Reason:       "score 0.30 < ask_below 0.50 (base 0.70, unrelated -0.40)",
+		Reason:       "score 0.45 < ask_below 0.50 (base 0.70, intent_mention +0.10, other_topic -0.35)",
 		WhatYouCanDo: "wait for a person, or propose a call with plain paths and argument names"}, v.Doubt)
 }
 
@@ -86,7 +88,9 @@ func TestWhereDoubtsAreHard(t *testing.T) {
 		signal string
 		doubt  bool
 	}{
-		"an injected deletion, nothing read": {withStranger("Put the plan on the shelf", "notes.delete", `{"note_id":"n1"}`, ""),
+		"a deletion of its own accord, nothing read": {withStranger("Put the plan on the shelf", "notes.delete", `{"note_id":"n1"}`, ""),
+			judge.SignalUnrelated, false},
+		"an event of its own accord, nothing read": {withStranger("Pay the rent of May", "diary.add_event", `{"title":"x"}`, ""),
 			judge.SignalUnrelated, true},
 		"an injected deletion": {withStranger("Put the plan on the shelf", "notes.delete", `{"note_id":"n1"}`, page),
 			judge.SignalUnrelated, false},
@@ -203,7 +207,7 @@ func TestNamedRecipientOfWhatCanBeUndone(t *testing.T) {
 // the rest: the score is the one of the same call after a taint, where the relation is hard.
 func TestDoubtAddsTheRest(t *testing.T) {
 	reg := caseSkills(t)
-	request := "Show me the diary of Ruth"
+	request := "Show me the mail to Ruth"
 	p := withStranger(request, "mailer.send", `{"to":["ruth@anywhere.test"],"text":"x"}`, "")
 	v := decide(t, judge.Options{}, p.call(t, reg))
 	require.Equal(t, sentinel.Ask, v.Outcome, v.Reason)

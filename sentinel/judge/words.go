@@ -88,7 +88,7 @@ var (
 		modifies: `update change modify edit set reset rename move reschedule adjust replace correct fix switch swap exchange
 			upgrade downgrade increase decrease raise lower add remove postpone delay shift push extend apply mark turn
 			append convert amend revise rewrite complete instead alter include close reopen merge assign label relabel point tidy
-			note put write record save log`,
+			note put write record save log stick pop jot chuck bung`,
 		removes: `delete remove cancel erase clear drop trash unsubscribe clean purge discard kick revoke ban uninstall rid
 			end stop terminate return undo throw block quit kill scrap ditch wipe delist`,
 		books:   "book reserve reservation booking rebook order buy arrange schedule",
@@ -112,7 +112,7 @@ var (
 	// standingVerbs ask for these only where a verb stands: "close the ticket", and neither
 	// "close to noon" nor "the label of the box".
 	standingVerbs = buildStemTable(map[verb]string{
-		modifies: "close merge assign label point tidy", removes: "kill scrap wipe", controls: "warm cool heat arm",
+		modifies: "close merge assign label point tidy stick pop jot chuck bung", removes: "kill scrap wipe", controls: "warm cool heat arm",
 	})
 	// toMe with "me" asks for an answer, not for a message to somebody.
 	toMe = wordSet("tell give show send write let get ask find")

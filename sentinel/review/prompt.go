@@ -12,7 +12,7 @@ import (
 
 // PromptVersion names the wording and layout of the question. It, or the
 // version of Options.Prompt, stands in Verdict.Meta under "prompt".
-const PromptVersion = "v4"
+const PromptVersion = "v5"
 
 // withoutEvidence ends the version of a prompt that says nothing of evidence.
 const withoutEvidence = "-noevidence"
@@ -24,31 +24,31 @@ const (
 )
 
 var (
-	//go:embed prompts/v4.txt
+	//go:embed prompts/v5.txt
 	criteriaText string
-	//go:embed prompts/v4-keys.txt
+	//go:embed prompts/v5-keys.txt
 	keysText string
-	//go:embed prompts/v4-trace.txt
+	//go:embed prompts/v5-trace.txt
 	traceText string
-	//go:embed prompts/v4-flow.txt
+	//go:embed prompts/v5-flow.txt
 	flowText string
-	//go:embed prompts/v4-evidence.txt
+	//go:embed prompts/v5-evidence.txt
 	evidenceText string
-	//go:embed prompts/v4-answer.txt
+	//go:embed prompts/v5-answer.txt
 	answerText string
-	//go:embed prompts/v4-answer-reasoning.txt
+	//go:embed prompts/v5-answer-reasoning.txt
 	answerReasoningText string
-	//go:embed prompts/v4-answer-graded.txt
+	//go:embed prompts/v5-answer-graded.txt
 	answerGradedText string
-	//go:embed prompts/v4-answer-graded-reasoning.txt
+	//go:embed prompts/v5-answer-graded-reasoning.txt
 	answerGradedReasoningText string
-	//go:embed prompts/v4-json.txt
+	//go:embed prompts/v5-json.txt
 	jsonText string
-	//go:embed prompts/v4-object.txt
+	//go:embed prompts/v5-object.txt
 	objectText string
-	//go:embed prompts/v4-tool.txt
+	//go:embed prompts/v5-tool.txt
 	toolText string
-	//go:embed prompts/v4-again.txt
+	//go:embed prompts/v5-again.txt
 	againText string
 
 	//go:embed prompts/schema.json

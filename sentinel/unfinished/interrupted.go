@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/sentinel"
@@ -87,15 +88,36 @@ func (c *Calls) SettleInterrupted(ctx context.Context) error {
 // have an outcome when the person answers, and mark stays before the first of them.
 func (c *Calls) skipWaiting(found []ledger.Record, mark *int64) (over []ledger.Record) {
 	for _, d := range found {
-		var b struct{ Call string }
-		_ = json.Unmarshal(d.Body, &b) // what can't be read waits for no commit
-		if slices.Contains(c.waiting, b.Call) {
+		b := readOpen(d)
+		if slices.Contains(c.waiting, b.Call) || c.o.Now().Before(b.ReportBy) {
 			*mark = min(*mark, d.Index-1)
 			continue
 		}
 		over = append(over, d)
 	}
 	return over
+}
+
+// openBody is what is read of the body of a call without an outcome.
+type openBody struct {
+	Call     string
+	Remote   string    // the principal who runs it elsewhere
+	ReportBy time.Time `json:"report_by"`
+}
+
+// readOpen reads the body. One that can't be read waits for nothing.
+func readOpen(d ledger.Record) (b openBody) {
+	_ = json.Unmarshal(d.Body, &b)
+	return b
+}
+
+// codeOfEnd is why nothing is known of a call: its process ended, or the program that ran it elsewhere
+// did not report it.
+func codeOfEnd(d ledger.Record) string {
+	if readOpen(d).Remote != "" {
+		return sentinel.CodeUnreported
+	}
+	return CodeInterrupted
 }
 
 // readSettled returns the index up to which all calls have an outcome. last is the index of
@@ -124,7 +146,7 @@ func (c *Calls) recordUnknown(ctx context.Context, calls []ledger.Record, settle
 	entries := make([]ledger.Entry, 0, len(calls))
 	for _, d := range calls {
 		body, err := json.Marshal(interruptedBody{
-			V: 1, DecisionID: d.Decision, CallID: d.Call, Status: sentinel.StatusUnknown, Code: CodeInterrupted,
+			V: 1, DecisionID: d.Decision, CallID: d.Call, Status: sentinel.StatusUnknown, Code: codeOfEnd(d),
 		})
 		if err != nil {
 			return err
@@ -133,7 +155,7 @@ func (c *Calls) recordUnknown(ctx context.Context, calls []ledger.Record, settle
 			// Made from the decision's id: a second one can't be appended.
 			ID: ids.Derive(ids.Common, "vedette/interrupted/"+d.ID), Time: c.o.Now(),
 			Kind: sentinel.RecordOutcome, Call: d.Call, Decision: d.Decision, Conversation: d.Conversation, User: d.User,
-			Agent: d.Agent, Skill: d.Skill, Outcome: sentinel.StatusUnknown, Code: CodeInterrupted, Body: body,
+			Agent: d.Agent, Skill: d.Skill, Outcome: sentinel.StatusUnknown, Code: codeOfEnd(d), Body: body,
 		})
 	}
 	return c.o.Store.Submit(ctx, func(tx *store.Tx) error {

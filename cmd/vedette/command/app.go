@@ -26,7 +26,9 @@ type app struct {
 	// endsItself says that an interrupted command bounds its own end, so that it is waited
 	// for. No other command may take longer than patience; zero is the default.
 	endsItself atomic.Bool
-	patience   time.Duration
+	// serves says that a signal is how the command ends as a rule: its own exit code counts then.
+	serves   atomic.Bool
+	patience time.Duration
 }
 
 // standardApp is the app of this process's own streams.

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ nothing that the process has started itself may answer.`,
   vedette approvals deny 0199a1b2-c3d4 --digest 3f0a9c1d2b4e5f60 --feedback 'send it to Bob first'
   vedette approvals watch`,
 	}, newApprovalsListCommand(p), newApprovalsShowCommand(p), newAnswerCommand(p, setup.ApprovalYes), newAnswerCommand(p, setup.ApprovalNo),
-		newApprovalsWatchCommand(p))
+		newApprovalsWatchCommand(p), newStandingCommand(p))
 	f := cmd.PersistentFlags()
 	f.StringVar(&p.config, "config", defaultConfig, "configuration `FILE` of the process")
 	f.StringVar(&p.db, "db", "", "database `FILE` of the process, in place of the configuration's")
@@ -169,6 +170,9 @@ type answerCommand struct {
 	*inboxPlace
 	word             setup.ApprovalWord
 	digest, feedback string
+	edit             string
+	standing         bool
+	terms            setup.StandingTerms
 	json             bool
 }
 
@@ -182,9 +186,14 @@ prints: a yes to a call that has changed since is refused. On a terminal, withou
 the call is shown and the answer is asked for.
 
 The program asks its rules again after the yes, and compares the files: a call that is not
-allowed any more, or whose files have changed, does not run.`,
+allowed any more, or whose files have changed, does not run.
+
+With --edit another call runs: the same skill with these arguments, once the rules let it. With
+--standing the yes holds for calls to come that are the same: skill, user, targets and rule.`,
 		Example: `  vedette approvals approve 0199a1b2-c3d4 --digest 3f0a9c1d2b4e5f60
-  vedette approvals approve 0199a1b2-c3d4`,
+  vedette approvals approve 0199a1b2-c3d4
+  vedette approvals approve 0199a1b2-c3d4 --digest 3f0a9c1d2b4e5f60 --edit '{"to":"bob@example.com"}'
+  vedette approvals approve 0199a1b2-c3d4 --digest 3f0a9c1d2b4e5f60 --standing --uses 5 --for 8h`,
 	}
 	if word == setup.ApprovalNo {
 		cmd = &cobra.Command{
@@ -202,10 +211,31 @@ without --digest, the call is shown and the answer is asked for.`,
 	fl.StringVar(&c.digest, "digest", "", "the `DIGEST` that show prints: what the answer is to")
 	fl.StringVar(&c.feedback, "feedback", "", "`TEXT` that is kept with the answer; the agent reads that of a no")
 	fl.BoolVar(&c.json, "json", false, "print the approval as JSON")
+	if word == setup.ApprovalYes {
+		fl.StringVar(&c.edit, "edit", "", "run these `ARGUMENTS` instead, whole, as one JSON object")
+		fl.BoolVar(&c.standing, "standing", false, "say yes to calls to come that are as this one, too")
+		fl.IntVar(&c.terms.Uses, "uses", 1, fmt.Sprintf("with --standing: for how many more calls, at most %d", setup.MaxStandingUses))
+		fl.DurationVar(&c.terms.For, "for", time.Hour, fmt.Sprintf("with --standing: for how long, at most %s", setup.MaxStandingFor))
+	}
 	return cmd
 }
 
+// checkFlags refuses flags that don't go together.
+func (c *answerCommand) checkFlags(cmd *cobra.Command) error {
+	changed := cmd.Flags().Changed
+	switch {
+	case c.standing && c.edit != "":
+		return usageError("--standing and --edit don't go together: a standing approval is for the call as it is shown")
+	case !c.standing && (changed("uses") || changed("for")):
+		return usageError("--uses and --for go with --standing")
+	}
+	return nil
+}
+
 func (c *answerCommand) run(cmd *cobra.Command, id string) error {
+	if err := c.checkFlags(cmd); err != nil {
+		return err
+	}
 	asks := c.digest == ""
 	if asks && (!c.prompt || c.json) {
 		return usageError("--digest is missing: say to what you answer; vedette approvals show ID prints it")
@@ -232,7 +262,14 @@ func (c *answerCommand) run(cmd *cobra.Command, id string) error {
 
 // send gives the answer and says what came of it.
 func (c *answerCommand) send(ctx context.Context, inbox *setup.Approvals, id string) error {
-	item, err := inbox.Answer(ctx, setup.ApprovalAnswer{Approval: id, Word: c.word, Digest: c.digest, Feedback: c.feedback})
+	answer := setup.ApprovalAnswer{Approval: id, Word: c.word, Digest: c.digest, Feedback: c.feedback}
+	if c.standing {
+		return c.sendStanding(ctx, inbox, answer)
+	}
+	if c.edit != "" {
+		answer.Edit = json.RawMessage(c.edit)
+	}
+	item, err := inbox.Answer(ctx, answer)
 	switch {
 	case err != nil:
 		return err

@@ -3,6 +3,7 @@ package command
 import (
 	"bufio"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -109,6 +110,8 @@ func (p *inboxPlace) printSheet(s *setup.ApprovalSheet) error {
 // printAnswered says what came of an answer.
 func (p *inboxPlace) printAnswered(i setup.ApprovalItem) error {
 	switch i.State {
+	case setup.ApprovalSuperseded:
+		return p.printText("%s does not run as it was; with %s's arguments it runs if the rules let it\n", i.ID, terminal.Clean(i.By))
 	case setup.ApprovalPending:
 		return p.printText("%s: yes, %d of the %d that are needed\n", i.ID, i.Yes, i.Needed)
 	case setup.ApprovalApproved:
@@ -135,6 +138,9 @@ func (c *approvalsWatchCommand) printChange(i setup.ApprovalItem) error {
 
 // isMeant asks the person at the terminal whether they mean their answer.
 func (c *answerCommand) isMeant() bool {
+	if f, ok := c.in.(*os.File); ok {
+		terminal.DiscardTyped(f) // what was typed before the call was shown is no answer to it
+	}
 	_, _ = fmt.Fprintf(c.err, "say %s to this call? [y/N] ", c.word)
 	line, _ := bufio.NewReader(c.in).ReadString('\n')
 	switch strings.ToLower(strings.TrimSpace(line)) {

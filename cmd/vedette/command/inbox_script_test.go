@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -90,7 +89,7 @@ func inbox(ts *testscript.TestScript, neg bool, args []string) {
 	cfg, err := config.Load(ts.MkAbs("vedette.yaml"), config.Options{})
 	ts.Check(err)
 	if args[0] == "ended" {
-		awaitApprovals(ts, cfg, func(list []approval.Item) bool {
+		awaitApprovals(cfg, func(list []approval.Item) bool {
 			for _, i := range list {
 				if i.ID == args[1] && string(i.State) == args[2] {
 					return true
@@ -102,7 +101,7 @@ func inbox(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[1])
 	ts.Check(err)
-	list := awaitApprovals(ts, cfg, func(list []approval.Item) bool {
+	list := awaitApprovals(cfg, func(list []approval.Item) bool {
 		_, err := control.Dial(control.SocketPath(cfg.Ledger.Path)).Pauses(context.Background())
 		return err == nil && len(list) == want
 	})
@@ -113,20 +112,14 @@ func inbox(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // awaitApprovals waits until the approvals of a database are as is says.
-func awaitApprovals(ts *testscript.TestScript, cfg *config.Config, is func([]approval.Item) bool) []approval.Item {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for ; ; <-tick.C {
-		list, err := records.Source{Database: cfg.Ledger.Path}.ListApprovals(ctx, approval.Filter{All: true})
-		if err == nil && is(list) {
-			return list
-		}
-		if ctx.Err() != nil {
-			ts.Fatalf("the approvals are not as expected: %d of them, %v", len(list), err)
-		}
-	}
+func awaitApprovals(cfg *config.Config, is func([]approval.Item) bool) []approval.Item {
+	var list []approval.Item
+	until(func() bool {
+		var err error
+		list, err = records.Source{Database: cfg.Ledger.Path}.ListApprovals(context.Background(), approval.Filter{All: true})
+		return err == nil && is(list)
+	})
+	return list
 }
 
 // approveTwice approves from two processes at the same moment. One of them decides, and the other

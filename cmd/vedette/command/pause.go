@@ -5,14 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/vedette-dev/vedette/sentinel/pause"
+	"github.com/vedette-dev/vedette/orchestrator/control"
 )
 
 // pauseCommand is `vedette pause`.
 type pauseCommand struct {
 	*app
 	places
-	target     pause.Target
+	target     control.Target
 	lift, json bool
 }
 
@@ -55,7 +55,7 @@ it is this user's or root's; root also believes the owner of the database.`,
 }
 
 func (c *pauseCommand) run(ctx context.Context) error {
-	none := c.target == pause.Target{}
+	none := c.target == control.Target{}
 	if !none && c.target.Scope() == "" || none && c.lift {
 		return usageError("name one of --all, --user USER and --skill SKILL")
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/vedette-dev/vedette/internal/terminal"
 	"github.com/vedette-dev/vedette/orchestrator/control"
-	"github.com/vedette-dev/vedette/sentinel/pause"
 )
 
 // printPaused shows a new pause, and the calls in flight.
@@ -61,10 +60,10 @@ func (c *pauseCommand) printLifted(res control.Lifted) error {
 }
 
 // printPauses shows pauses in force.
-func (c *pauseCommand) printPauses(list []pause.Pause) error {
+func (c *pauseCommand) printPauses(list []control.Pause) error {
 	if c.json {
 		if list == nil {
-			list = []pause.Pause{}
+			list = []control.Pause{}
 		}
 		return c.writeJSON(list, false)
 	}
@@ -79,21 +78,21 @@ func (c *pauseCommand) printPauses(list []pause.Pause) error {
 	return t.Write(c.out)
 }
 
-func nameTarget(t pause.Target) string {
+func nameTarget(t control.Target) string {
 	switch t.Scope() {
-	case pause.ScopeUser:
+	case control.ScopeUser:
 		return "user " + terminal.Clean(t.User)
-	case pause.ScopeSkill:
+	case control.ScopeSkill:
 		return "skill " + terminal.Clean(t.Skill)
 	}
 	return "all work"
 }
 
-func targetFlag(t pause.Target) string {
+func targetFlag(t control.Target) string {
 	switch t.Scope() {
-	case pause.ScopeUser:
+	case control.ScopeUser:
 		return "--user " + quoteWord(t.User)
-	case pause.ScopeSkill:
+	case control.ScopeSkill:
 		return "--skill " + quoteWord(t.Skill)
 	}
 	return "--all"

@@ -14,7 +14,8 @@ import (
 func newCommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newDemoCommand, newCheckCommand, newEvalCommand, newExplainCommand, newTestCommand, newLintCommand, newValidateCommand, newDoctorCommand,
-		newApprovalsCommand, newLedgerCommand, newJournalCommand, newHabitsCommand, newTopCommand, newPauseCommand, newVersionCommand,
+		newServeCommand, newTokenCommand, newApprovalsCommand, newNotifyCommand, newHookCommand,
+		newLedgerCommand, newJournalCommand, newHabitsCommand, newTopCommand, newPauseCommand, newVersionCommand,
 		newExitCodesCommand,
 	}
 }
@@ -89,6 +90,9 @@ func runLine(ctx context.Context, args []string, a *app) int {
 		return c
 	case <-ctx.Done():
 	}
+	if a.serves.Load() {
+		return <-code
+	}
 	if a.endsItself.Load() {
 		<-code
 		return exitInterrupted
@@ -118,7 +122,7 @@ func executeLine(ctx context.Context, args []string, a *app) (code int) {
 	if err == nil {
 		return exitOK
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !a.serves.Load() {
 		return exitInterrupted
 	}
 	var f *failure

@@ -23,13 +23,13 @@ func TestScenariosRepeatTheirFigures(t *testing.T) {
 	require.NoError(t, os.CopyFS(dir, os.DirFS("../../../orchestrator/eval/testdata/scenarios")))
 	type counts struct{ Allow, Ask, Deny int }
 	for name, want := range map[string]struct{ benign, attack counts }{
-		"A.tune": {counts{50, 0, 0}, counts{0, 0, 25}}, "B.tune": {counts{48, 0, 2}, counts{0, 0, 25}},
-		"A.held": {counts{46, 4, 0}, counts{1, 0, 24}}, "B.held": {counts{43, 6, 1}, counts{1, 0, 24}},
-		"A.second": {counts{49, 1, 0}, counts{1, 0, 24}}, "B.second": {counts{48, 2, 0}, counts{1, 0, 24}},
-		"A.third": {counts{49, 1, 0}, counts{0, 0, 25}}, "B.third": {counts{46, 3, 1}, counts{2, 0, 23}},
-		"A.round1": {attack: counts{12, 0, 5}}, "B.round1": {attack: counts{11, 0, 2}},
-		"A.round2": {attack: counts{4, 0, 13}}, "B.round2": {attack: counts{4, 0, 9}},
-		"A.round3": {attack: counts{15, 0, 3}}, "B.round3": {attack: counts{8, 0, 4}},
+		"A.tune": {counts{48, 0, 2}, counts{0, 0, 25}}, "B.tune": {counts{49, 1, 0}, counts{0, 0, 25}},
+		"A.held": {counts{47, 3, 0}, counts{1, 0, 24}}, "B.held": {counts{42, 6, 2}, counts{0, 0, 25}},
+		"A.second": {counts{49, 1, 0}, counts{0, 0, 25}}, "B.second": {counts{49, 1, 0}, counts{0, 0, 25}},
+		"A.third": {counts{48, 1, 1}, counts{0, 0, 25}}, "B.third": {counts{47, 3, 0}, counts{0, 0, 25}},
+		"A.round1": {attack: counts{12, 0, 5}}, "B.round1": {attack: counts{10, 0, 3}},
+		"A.round2": {attack: counts{5, 0, 12}}, "B.round2": {attack: counts{4, 0, 9}},
+		"A.round3": {attack: counts{5, 0, 13}}, "B.round3": {attack: counts{2, 0, 10}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config, _, _ := strings.Cut(name, ".")

@@ -64,7 +64,8 @@ func TestScript(t *testing.T) {
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status, "golden": golden, "digests": digests, "mode": mode, "record": record, "tamper": tamper, "approvals": keepApprovals,
-			"listening": listening, "locked": locked, "inbox": inbox,
+			"listening": listening, "freeport": freePort, "serving": awaitServer, "request": sendRequest, "tokenid": tokenID, "sigterm": endProcess,
+			"locked": locked, "inbox": inbox,
 			"scripted": serveScript, "fault": fault, "asked": asked, "ask": ask, "rows": hasRows, "tear": tear, "wire": wire, "alike": sameReport,
 		},
 	})
@@ -134,27 +135,19 @@ func listening(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: listening DATABASE")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := context.Background()
 	db, err := sql.Open("sqlite", "file:"+ts.MkAbs(args[0])+"?mode=ro")
 	ts.Check(err)
 	defer func() { _ = db.Close() }()
 	c := control.Dial(control.SocketPath(ts.MkAbs(args[0])))
-	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
+	until(func() bool {
 		var top orchestrator.Top
 		// The demo is through when its last conversation is idle after it has worked.
 		// Before its request it is idle too, and so the ledger is looked at first.
 		worked := 0
 		_ = db.QueryRowContext(ctx, `SELECT count(*) FROM ledger_records WHERE conversation = 'demo-3'`).Scan(&worked)
-		err := c.Top(ctx, &top)
-		if err == nil && worked > 0 && idle(top.Tree, "conversation-demo-3") {
-			tick.Stop()
-			return
-		}
-		if ctx.Err() != nil {
-			ts.Fatalf("no process answers: %v", err)
-		}
-	}
+		return c.Top(ctx, &top) == nil && worked > 0 && idle(top.Tree, "conversation-demo-3")
+	})
 }
 
 // idle reports whether a conversation's server has nothing to do.

@@ -213,6 +213,7 @@ func (a *action) assignVariable(name string, f field) {
 		a.at = a.s.fork()
 	}
 	a.at.setVariable(name, v)
+	a.at.markVariable(name, exportedVar, 0)
 	a.at.bindVariable(name, v)
 }
 
@@ -418,7 +419,7 @@ func (a *action) readInput() {
 		if a.in.secret && a.use.Network {
 			a.s.addUnread(SecretSent)
 		}
-		a.at.fork().runStream(a.use.InputLang, a.name, a.in)
+		forkProcess(a.at).runStream(a.use.InputLang, a.name, a.in)
 	case programs.Names:
 		a.readNameList()
 	case programs.Shown, programs.Ignored, programs.Items:

@@ -234,6 +234,7 @@ func assignName(s *shell, name string, v value) {
 type declaration struct {
 	add, take attributes
 	byName    bool // -n: another name for a variable
+	exports   bool // it is "export"
 	global    bool // -g
 	local     bool // the function takes the names for itself
 	given     []assignment
@@ -268,14 +269,17 @@ func declareWords(s *shell, name string, args []field) {
 
 func startDeclaration(s *shell, name string) declaration {
 	d := declaration{local: s.inFunc && name != "export" && name != "readonly", byName: name == "nameref"}
-	if name == "readonly" {
+	switch name {
+	case "readonly":
 		d.add = fixedVar
+	case "export":
+		d.add, d.exports = exportedVar, true
 	}
 	return d
 }
 
 // letters are the attributes that the options of a declaration give.
-var letters = map[rune]attributes{'a': arrayVar, 'A': arrayVar, 'r': fixedVar, 'l': lowerVar, 'u': upperVar}
+var letters = map[rune]attributes{'a': arrayVar, 'A': arrayVar, 'r': fixedVar, 'l': lowerVar, 'u': upperVar, 'x': exportedVar}
 
 // readWord reads an option or an assignment of a declaration.
 func (d *declaration) readWord(f field) {
@@ -283,7 +287,11 @@ func (d *declaration) readWord(f field) {
 	case len(f.text) > 1 && f.text[0] == '-':
 		for _, c := range f.text[1:] {
 			d.add |= letters[c]
-			d.byName = d.byName || c == 'n'
+			if c == 'n' && d.exports {
+				d.add, d.take = d.add&^exportedVar, d.take|exportedVar
+			} else if c == 'n' {
+				d.byName = true
+			}
 			d.global = d.global || c == 'g'
 		}
 	case len(f.text) > 1 && f.text[0] == '+':
@@ -300,6 +308,9 @@ func (d *declaration) readWord(f field) {
 // declareEach gives the names of a declaration their attributes and values.
 func declareEach(s *shell, d *declaration) {
 	for _, g := range d.given {
+		if d.local && !d.global {
+			holdLocal(s, g.name)
+		}
 		if d.byName {
 			if g.naked {
 				s.markVariable(g.name, referenceVar, 0)
@@ -383,6 +394,7 @@ func holdAssignment(s *shell, held []heldBefore, g assignment) []heldBefore {
 	unsure, chain := s.unsure, s.chain
 	s.unsure, s.chain = 0, nil
 	performAssignment(s, g)
+	s.markVariable(g.name, exportedVar, 0)
 	s.unsure, s.chain = unsure, chain
 	return held
 }
@@ -398,12 +410,12 @@ func restoreVariable(s *shell, h heldBefore, stays bool) {
 	case h.had && stays && !now.equalTexts(h.old):
 		own.vars[h.name] = append(h.old[:len(h.old):len(h.old)], now...)
 		s.budget.takeItems((len(h.old) + len(now)) / maxAlts)
-		marks |= own.marks[h.name]
+		marks |= own.marks[h.name] &^ exportedVar
 	case h.had:
 		own.vars[h.name] = h.old
 	case stays:
 		own.vars[h.name] = markUnsure(now, "")
-		marks |= own.marks[h.name] | perhapsVar
+		marks |= own.marks[h.name]&^exportedVar | perhapsVar
 	default:
 		delete(own.vars, h.name)
 	}

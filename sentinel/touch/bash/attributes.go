@@ -11,13 +11,16 @@ const (
 	lowerVar                            // the shell writes its values in small letters
 	upperVar                            // the shell writes its values in capitals
 	referenceVar                        // it is another name for the variable that it is given next
+	exportedVar                         // processes that the shell starts have it, or the function of its name
 )
 
-// markVariable adds and takes attributes of a variable. What may not run takes none.
+// markVariable adds and takes attributes of a variable. What may not run takes none, and exports
+// none.
 func (e *environment) markVariable(name string, add, take attributes) {
 	had := e.def.marks[name]
 	if e.unsure > 0 {
 		take = 0
+		add &^= exportedVar
 	}
 	if now := had&^take | add; now != had {
 		setKey(&e.ownNames().marks, name, now)

@@ -407,6 +407,7 @@ func (s *shell) runKeepingBuiltin(name string, args []field) bool {
 	case "declare", "typeset", "local", "export", "readonly":
 		declareWords(s, name, args)
 	case "set":
+		setExports(s, args)
 		s.setPositionals(args)
 	case "alias":
 		s.defineAliases(args)
@@ -479,10 +480,16 @@ func (s *shell) enterFolder(dir field) *shell {
 
 // evalWords parses the joined words again.
 func (s *shell) evalWords(args []field) stream {
-	s.weighOtherLine(joinFields(args))
+	if slices.ContainsFunc(args, func(f field) bool { return f.unsure }) {
+		s.weighOtherLine(joinFields(args))
+	}
 	unknown := slices.ContainsFunc(args, func(f field) bool { return f.unknown })
 	if !unknown {
-		return s.parseText(joinTexts(args))
+		text := joinTexts(args)
+		if !s.budget.TakeBytes(len(text)) { // the words of an eval in an eval are joined at each
+			return stream{open: true}
+		}
+		return s.parseText(text)
 	}
 	for _, a := range args {
 		if a.unknown {
@@ -609,7 +616,13 @@ func (s *shell) readIntoArray(args []field, in stream) {
 		name = ops[0].text
 	}
 	s.markVariable(name, arrayVar, headlessVar)
-	s.setWhole(name, fedValue(in))
+	v := fedValue(in)
+	if hasFlag(args, "O") { // elements before the first that is read stay
+		old, _ := s.findHeld(name)
+		v = append(old[:len(old):len(old)], v...)
+		s.budget.takeItems(len(v) / maxAlts)
+	}
+	s.setWhole(name, v)
 }
 
 // commandVars are the variables whose value some program runs.

@@ -21,9 +21,12 @@ type environment struct {
 	params []field
 	inFunc bool // params are a caller's, or unknown where nil
 	unsure int  // inside something that may not run
-	chain  *chain
+	// exports is set by "set -a": what is assigned from then on is exported.
+	exports bool
+	chain   *chain
 	// globals are the names for names that outlive the function that declares them.
 	globals []string
+	locals  []heldBefore // what the names held that the function at hand has declared for itself
 }
 
 // defined is what a command line has defined so far.
@@ -122,6 +125,9 @@ func (e *environment) storeValue(name string, v value) {
 		if e.hasMark(name, perhapsVar) {
 			e.markVariable(name, 0, perhapsVar)
 		}
+	}
+	if e.exports {
+		e.markVariable(name, exportedVar, 0)
 	}
 	e.ownNames().vars[name] = v
 }

@@ -124,7 +124,10 @@ func (fv *fileView) listPlaces(text string) []string {
 // placeWord is listPlaces without what is kept.
 func (fv *fileView) placeWord(text string, folders value) []string {
 	var out []string
-	for _, f := range folders {
+	for i, f := range folders {
+		if i > 0 && !fv.budget.TakeBytes(f.size()+len(text)) {
+			break
+		}
 		env := fv.env
 		env.Root = f.text()
 		out = appendNew(out, path.Lexical(text, env))

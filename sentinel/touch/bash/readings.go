@@ -28,11 +28,15 @@ func runReadings(s *shell, head, rest []field, choices []choice, in stream) stre
 	}
 	from := len(s.out.Paths)
 	list, printed := readChoices(s, head, rest, choices, in)
+	combined := readCombined(s, head, rest, choices, in)
 	out := s.runWords(argv, in)
 	out.whole = printed.whole && len(out.others) == 0
 	out.others = append(out.others, printed.others...)
 	for _, t := range list {
 		takeReading(s, t, from, true)
+	}
+	for _, t := range combined {
+		takeReading(s, t, from, false)
 	}
 	return out
 }
@@ -49,12 +53,7 @@ func readChoices(s *shell, head, rest []field, choices []choice, in stream) (lis
 	}
 	printed.whole = len(choices) == 1 && n <= most
 	for i := range min(n, most) {
-		argv, at := slices.Clone(head), 0
-		for _, c := range choices {
-			argv = append(append(argv, rest[at:c.from]...), c.alts[min(i, len(c.alts)-1)]...)
-			at = c.to
-		}
-		argv = append(argv, rest[at:]...)
+		argv := pickValues(head, rest, choices, func(c int) int { return min(i, len(choices[c].alts)-1) })
 		if len(argv) == 0 || s.budget.over {
 			continue
 		}
@@ -66,6 +65,42 @@ func readChoices(s *shell, head, rest []field, choices []choice, in stream) (lis
 		}))
 	}
 	return list, printed
+}
+
+// pickValues returns the words of a command with one value of each choice, by its number.
+func pickValues(head, rest []field, choices []choice, number func(c int) int) []field {
+	argv, at := slices.Clone(head), 0
+	for i, c := range choices {
+		argv = append(append(argv, rest[at:c.from]...), c.alts[number(i)]...)
+		at = c.to
+	}
+	return append(argv, rest[at:]...)
+}
+
+// readCombined reads a command with those combinations of its words' values that readChoices leaves
+// out, where they are few. The values of words that are set together don't combine.
+func readCombined(s *shell, head, rest []field, choices []choice, in stream) (list []*Findings) {
+	all := 1
+	for _, c := range choices {
+		if all *= len(c.alts); all > maxReadings {
+			return nil
+		}
+	}
+	for i := range all {
+		left, paired := i, true
+		at := make([]int, len(choices))
+		for c := range choices {
+			n := len(choices[c].alts)
+			at[c], left = left%n, left/n
+			paired = paired && at[c] == min(at[0], n-1)
+		}
+		argv := pickValues(head, rest, choices, func(c int) int { return at[c] })
+		if len(choices) < 2 || paired || len(argv) == 0 || s.budget.over {
+			continue
+		}
+		list = append(list, s.readAside(func(g *shell) { g.runWords(argv, in) }))
+	}
+	return list
 }
 
 // hasOther reports whether another word may stand in place of a field.

@@ -77,7 +77,7 @@ func (s *shell) runHook(f field) {
 
 // runScriptText is what follows -c: the text, then $0, $1 and so on.
 func (s *shell) runScriptText(lang string, f field, params []field) stream {
-	g := s.fork()
+	g := forkProcess(s)
 	g.inFunc, g.params, g.started = false, slices.Clone(params), s.place
 	g.weighOtherLine(f)
 	if f.unknown {
@@ -197,7 +197,7 @@ func (s *shell) runMade(lang string, f field, m madeFile, params []field) {
 		s.parseText(m.text)
 		return
 	}
-	g := s.fork()
+	g := forkProcess(s)
 	g.inFunc, g.params, g.started = false, append([]field{f}, params...), s.place
 	g.parseText(m.text)
 }

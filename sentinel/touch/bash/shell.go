@@ -481,7 +481,7 @@ func (s *shell) declareFunction(f *syntax.FuncDecl) {
 		return
 	}
 	setKey(&s.ownNames().funcs, f.Name.Value, f.Body)
-	s.callFunction(f.Name.Value, nil, stream{})
+	s.fork().callFunction(f.Name.Value, nil, stream{}) // it may never be called: what it assigns is no variable yet
 }
 
 func (s *shell) callFunction(name string, args []field, in stream) stream {
@@ -494,14 +494,15 @@ func (s *shell) callFunction(name string, args []field, in stream) stream {
 		return stream{open: true}
 	}
 	s.running[body] = place{s.aside, s.branches}
-	params, inFunc, refs := s.params, s.inFunc, s.def.refs
-	s.inFunc = true
+	params, inFunc, refs, locals := s.params, s.inFunc, s.def.refs, s.locals
+	s.inFunc, s.locals = true, nil
 	s.params = slices.Clone(args)
 	s.unsure++
 	s.level++
 	defer func() {
 		s.params, s.inFunc = params, inFunc
 		s.forgetRefs(refs)
+		forgetLocals(s, locals)
 		delete(s.running, body)
 		s.unsure--
 		s.level--

@@ -1,0 +1,167 @@
+package httpclient_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/cmd/vedette/command"
+	"github.com/vedette-dev/vedette/orchestrator"
+)
+
+// TestMain lets the test binary stand in for vedette.
+func TestMain(m *testing.M) {
+	if os.Getenv("HTTP_CLIENT_AS") != "" {
+		os.Exit(command.Main(orchestrator.Options{}))
+	}
+	os.Exit(m.Run())
+}
+
+// place is a folder with a server that runs in it.
+type place struct {
+	t         *testing.T
+	dir, port string
+}
+
+func (p place) command(args ...string) *exec.Cmd {
+	self, err := os.Executable()
+	require.NoError(p.t, err)
+	cmd := exec.CommandContext(context.WithoutCancel(p.t.Context()), self, args...)
+	cmd.Dir, cmd.Env = p.dir, append(os.Environ(), "HTTP_CLIENT_AS=vedette", "PORT="+p.port)
+	return cmd
+}
+
+// vedette runs the command line and returns what it prints.
+func (p place) vedette(args ...string) string {
+	p.t.Helper()
+	var errs bytes.Buffer
+	cmd := p.command(args...)
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	require.NoError(p.t, err, errs.String())
+	return string(out)
+}
+
+func startServer(t *testing.T) place {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	p := place{t, t.TempDir(), fmt.Sprint(ln.Addr().(*net.TCPAddr).Port)}
+	require.NoError(t, ln.Close())
+	yaml, err := os.ReadFile("vedette.yaml")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "vedette.yaml"), yaml, 0o600))
+	cmd := p.command("serve")
+	errs, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	listening, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for lines := bufio.NewScanner(errs); lines.Scan(); {
+			if strings.HasPrefix(lines.Text(), "vedette listens on ") {
+				close(listening)
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-ended
+		require.NoError(t, cmd.Wait())
+	})
+	select {
+	case <-listening:
+	case <-ended:
+		require.FailNow(t, "the server did not start")
+	}
+	return p
+}
+
+var asking = regexp.MustCompile(`(?m)^\$ (ask|asBob) \$V(\S+)(?: -d '(.*)')?\n(\{.*\})$`)
+
+// The requests of the page are answered as it says.
+func TestTranscript(t *testing.T) {
+	page, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	p := startServer(t)
+	tokens := map[string]string{
+		"ask": strings.TrimSpace(p.vedette("token", "create", "client", "--user", "ann", "--human",
+			"--scope", "check", "--scope", "call", "--scope", "review")),
+		"asBob": strings.TrimSpace(p.vedette("token", "create", "person", "--user", "bob", "--scope", "approve")),
+	}
+	steps := asking.FindAllStringSubmatch(string(page), -1)
+	require.Len(t, steps, strings.Count(string(page), " $V/"))
+	known := map[string]string{}
+	for _, m := range steps {
+		token, path, body := tokens[m[1]], m[2], m[3]
+		for name, value := range known {
+			path, body = strings.ReplaceAll(path, name, value), strings.ReplaceAll(body, name, value)
+		}
+		got := p.ask(token, path, body)
+		for body == "" && got["code"] == "not_found" && t.Context().Err() == nil { // the question is being written down
+			got = p.ask(token, path, body)
+		}
+		var want map[string]any
+		require.NoError(t, json.Unmarshal([]byte(m[4]), &want), m[4])
+		requirePart(t, want, got, m[0])
+		for key, name := range map[string]string{"approval": "$APPROVAL", "digest": "$DIGEST"} {
+			if value, ok := got[key].(string); ok {
+				known[name] = value
+			}
+		}
+		if id, ok := got["id"].(string); ok && strings.HasPrefix(id, "call-") {
+			known["$CALL"] = id
+		}
+	}
+}
+
+// ask sends a request as curl does: GET without a body, POST with one.
+func (p place) ask(token, path, body string) map[string]any {
+	p.t.Helper()
+	method := http.MethodGet
+	if body != "" {
+		method = http.MethodPost
+	}
+	r, err := http.NewRequestWithContext(p.t.Context(), method, "http://127.0.0.1:"+p.port+path, strings.NewReader(body))
+	require.NoError(p.t, err)
+	r.Header.Set("Authorization", "Bearer "+token)
+	r.Header.Set("Content-Type", "application/json")
+	r.Close = true
+	res, err := http.DefaultClient.Do(r)
+	require.NoError(p.t, err)
+	defer res.Body.Close() //nolint:errcheck // it was read
+	raw, err := io.ReadAll(res.Body)
+	require.NoError(p.t, err)
+	var got map[string]any
+	require.NoError(p.t, json.Unmarshal(raw, &got), string(raw))
+	return got
+}
+
+// requirePart requires that an answer has what the page shows of it.
+func requirePart(t *testing.T, want, got map[string]any, step string) {
+	t.Helper()
+	for key, value := range want {
+		inner, isObject := value.(map[string]any)
+		if !isObject {
+			require.Equal(t, value, got[key], "%s of %s, which says %v", key, step, got)
+			continue
+		}
+		there, ok := got[key].(map[string]any)
+		require.True(t, ok, "%s of %s", key, step)
+		requirePart(t, inner, there, step)
+	}
+}

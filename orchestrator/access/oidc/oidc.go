@@ -1,0 +1,277 @@
+package oidc
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	gooidc "github.com/coreos/go-oidc/v3/oidc"
+
+	"github.com/vedette-dev/vedette/orchestrator/access"
+)
+
+// Options of an Issuer.
+type Options struct {
+	// Issuer is its address, as its tokens have it: https, or http on the loopback.
+	Issuer string
+	// Audience must stand in a token's aud.
+	Audience string
+	// UserClaim names the user; empty is "sub".
+	UserClaim string
+	// ScopesClaim holds scopes, as one text or a list; empty is "scope".
+	ScopesClaim string
+	// ScopePrefix begins the scopes that are ours there; empty is "vedette:".
+	ScopePrefix string
+	// Scopes are those of the claim that count; none means that the claim gives none.
+	Scopes []access.Scope
+	// GroupsClaim holds the user's groups; empty is "groups".
+	GroupsClaim string
+	// Groups are the scopes that each group gives.
+	Groups map[string][]access.Scope
+	// UserTurns is access.UserTurnsHuman where callers pass on what a person wrote.
+	UserTurns string
+	Limits    access.Limits
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Transport sends requests to the issuer; nil is http.DefaultTransport.
+	Transport http.RoundTripper
+	// Log is told where the issuer can't be asked, and why tokens don't count; nil discards.
+	Log *slog.Logger
+}
+
+const (
+	refreshAfter = time.Hour      // after which the issuer's keys are asked for again
+	trustedFor   = 24 * time.Hour // how long keys count while the issuer can't be asked
+	askTime      = 10 * time.Second
+	maxSubject   = 255
+)
+
+// algorithms are the signatures that count: none that shares a secret.
+var algorithms = []string{"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+
+// Issuer checks the tokens of one issuer. It implements access.Authenticator and is safe for
+// concurrent use.
+type Issuer struct {
+	o      Options
+	client *http.Client
+
+	asking sync.Mutex // held while the issuer is asked where its keys are
+	mu     sync.Mutex
+	tokens *gooidc.IDTokenVerifier // nil until it was asked
+	asked  time.Time
+}
+
+// New checks the options. It asks the issuer nothing: one that is away keeps no server from
+// starting.
+func New(o Options) (*Issuer, error) {
+	o.UserClaim, o.ScopesClaim = cmp.Or(o.UserClaim, "sub"), cmp.Or(o.ScopesClaim, "scope")
+	o.GroupsClaim, o.ScopePrefix = cmp.Or(o.GroupsClaim, "groups"), cmp.Or(o.ScopePrefix, "vedette:")
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if !IsSafeAddress(o.Issuer) {
+		return nil, errors.New("the issuer must be an https address, or http on the loopback, without a query")
+	}
+	if o.Audience == "" {
+		return nil, errors.New("the audience is missing: a token for another service would count")
+	}
+	if len(o.Scopes) == 0 && len(o.Groups) == 0 {
+		return nil, errors.New("neither scopes nor groups say what a principal may do: none could do anything")
+	}
+	for _, list := range slices.Concat([][]access.Scope{o.Scopes}, slices.Collect(maps.Values(o.Groups))) {
+		for _, s := range list {
+			if _, err := access.ParseScope(string(s)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &Issuer{o: o, client: newClient(o.Transport, o.Now)}, nil
+}
+
+// IsSafeAddress reports whether keys that come from the address are the issuer's: it is https, or
+// on this machine.
+func IsSafeAddress(raw string) bool {
+	u, err := url.Parse(raw)
+	if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return false
+	}
+	if u.Scheme == "https" {
+		return true
+	}
+	a, err := netip.ParseAddr(u.Hostname())
+	return u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && a.IsLoopback())
+}
+
+// Authenticate returns who calls with the token. The errors are access.ErrUnauthenticated, and
+// access.ErrAway where the issuer can't be asked.
+func (i *Issuer) Authenticate(ctx context.Context, bearer string) (access.Principal, error) {
+	if strings.Count(bearer, ".") != 2 {
+		return access.Principal{}, access.ErrUnauthenticated
+	}
+	verifier, err := i.findVerifier(ctx)
+	if err != nil {
+		i.o.Log.Warn("the issuer of tokens can't be asked; its users can't sign in until it answers", "issuer", i.o.Issuer)
+		return access.Principal{}, access.ErrAway
+	}
+	var keys keyTrouble
+	t, err := verifier.Verify(context.WithValue(ctx, troubleKey{}, &keys), bearer)
+	switch {
+	case err != nil && keys.away:
+		i.o.Log.Warn("the keys of the issuer can't be had; users whose keys are not known yet can't sign in", "issuer", i.o.Issuer)
+		return access.Principal{}, access.ErrAway
+	case err != nil:
+		return access.Principal{}, access.ErrUnauthenticated
+	}
+	p, err := i.readPrincipal(t)
+	if err != nil {
+		i.o.Log.Warn("a token of the issuer names no user that counts", "issuer", i.o.Issuer, "claim", i.o.UserClaim, "reason", err.Error())
+		return access.Principal{}, access.ErrUnauthenticated
+	}
+	return p, nil
+}
+
+// findVerifier returns what checks tokens, and asks the issuer where its keys are once an hour.
+func (i *Issuer) findVerifier(ctx context.Context) (*gooidc.IDTokenVerifier, error) {
+	now := i.o.Now()
+	v, age := i.known(now)
+	if v != nil && age < refreshAfter {
+		return v, nil
+	}
+	if v != nil && !i.asking.TryLock() {
+		return v, nil // another request is asking
+	} else if v == nil {
+		i.asking.Lock()
+	}
+	defer i.asking.Unlock()
+	if v, age = i.known(now); v != nil && age < refreshAfter {
+		return v, nil
+	}
+	fresh, err := i.discover(ctx)
+	switch {
+	case err == nil:
+		i.mu.Lock()
+		i.tokens, i.asked = fresh, now
+		i.mu.Unlock()
+		return fresh, nil
+	case v != nil && age < trustedFor:
+		return v, nil
+	}
+	return nil, err
+}
+
+// known returns what checks tokens, and how long ago the issuer was asked.
+func (i *Issuer) known(now time.Time) (*gooidc.IDTokenVerifier, time.Duration) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.tokens, now.Sub(i.asked)
+}
+
+// discover asks the issuer where its keys are.
+func (i *Issuer) discover(ctx context.Context) (*gooidc.IDTokenVerifier, error) {
+	ctx, cancel := context.WithTimeout(gooidc.ClientContext(context.WithoutCancel(ctx), i.client), askTime)
+	defer cancel()
+	p, err := gooidc.NewProvider(ctx, i.o.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	var said struct {
+		Keys string `json:"jwks_uri"`
+	}
+	if err := p.Claims(&said); err != nil || !isAddressOfKeys(said.Keys) {
+		return nil, errors.New("the issuer names no safe address of its keys")
+	}
+	set := gooidc.NewRemoteKeySet(gooidc.ClientContext(context.Background(), i.client), said.Keys)
+	return gooidc.NewVerifier(i.o.Issuer, watchedKeys{set}, &gooidc.Config{
+		ClientID: i.o.Audience, SupportedSigningAlgs: algorithms, Now: i.o.Now,
+	}), nil
+}
+
+// isAddressOfKeys reports whether keys may come from there; a query is usual at some issuers.
+func isAddressOfKeys(raw string) bool {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return false
+	}
+	u.RawQuery, u.ForceQuery = "", false
+	return IsSafeAddress(u.String())
+}
+
+// readPrincipal reads who calls out of a token that was checked.
+func (i *Issuer) readPrincipal(t *gooidc.IDToken) (access.Principal, error) {
+	var claims map[string]json.RawMessage
+	if err := t.Claims(&claims); err != nil {
+		return access.Principal{}, err
+	}
+	if t.Subject == "" || len(t.Subject) > maxSubject || strings.ContainsFunc(t.Subject, unicode.IsControl) {
+		return access.Principal{}, errors.New("the subject is empty, too long or no single line")
+	}
+	user, err := i.readUser(claims)
+	if err != nil {
+		return access.Principal{}, err
+	}
+	p := access.Principal{
+		ID: "oidc:" + i.o.Issuer + "|" + t.Subject, Name: user, User: user, Limits: i.o.Limits, UserTurns: i.o.UserTurns, Expires: t.Expiry,
+	}
+	for _, text := range readWords(claims[i.o.ScopesClaim]) {
+		name, ours := strings.CutPrefix(text, i.o.ScopePrefix)
+		if s := access.Scope(name); ours && slices.Contains(i.o.Scopes, s) {
+			p.Scopes = append(p.Scopes, s)
+		}
+	}
+	groups := readWords(claims[i.o.GroupsClaim])
+	for _, name := range slices.Sorted(maps.Keys(i.o.Groups)) {
+		if slices.Contains(groups, name) {
+			p.Group = cmp.Or(p.Group, name)
+			p.Scopes = append(p.Scopes, i.o.Groups[name]...)
+		}
+	}
+	slices.Sort(p.Scopes)
+	p.Scopes = slices.Compact(p.Scopes)
+	return p, nil
+}
+
+// readUser reads the user's id.
+func (i *Issuer) readUser(claims map[string]json.RawMessage) (string, error) {
+	var user string
+	if json.Unmarshal(claims[i.o.UserClaim], &user) != nil {
+		return "", errors.New("the claim is missing, or no text")
+	}
+	if i.o.UserClaim == "email" && string(claims["email_verified"]) != "true" {
+		return "", errors.New("the issuer has not verified the address")
+	}
+	if err := access.CheckUser(user); err != nil {
+		return "", fmt.Errorf("the claim is no user's id: %w", err)
+	}
+	return user, nil
+}
+
+// readWords reads a claim that is a list of texts, or one text with blanks between words. What is
+// neither holds none.
+func readWords(raw json.RawMessage) []string {
+	var list []string
+	var text string
+	switch {
+	case len(raw) == 0:
+		return nil
+	case json.Unmarshal(raw, &list) == nil:
+		return list
+	case json.Unmarshal(raw, &text) == nil:
+		return strings.Fields(text)
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/orchestrator/api"
+)
+
+func says(words, reply string) map[string]any {
+	return map[string]any{"when": map[string]any{"last_user_contains": words}, "reply": map[string]any{"content": reply}}
+}
+
+type state struct {
+	Request string `json:"request_id"`
+	State   string
+	Reply   *struct{ Text string }
+}
+
+// A message is answered with 200, or with 202 once it is written down, and can be asked for again.
+func TestMessages(t *testing.T) {
+	h := open(t, changes{rules: []map[string]any{
+		says("hello", "Good day."), {"when": map[string]any{"last_user_contains": "wait for ever"}, "reply": map[string]any{"hang": true}},
+	}})
+	var made struct{ ID, User string }
+	h.must("ann", "POST", "/v1/conversations", nil, &made)
+	require.Equal(t, "ann", made.User)
+	base := "/v1/conversations/" + made.ID
+	require.Equal(t, "not_found", h.do("ann", "GET", base, nil).code(), "it is kept from its first message on")
+	var got state
+	h.must("ann", "POST", base+"/messages", map[string]any{"text": "hello CANARY-text", "request_id": "r1"}, &got)
+	require.Equal(t, "answered", got.State)
+	require.Equal(t, "Good day.", got.Reply.Text)
+	require.Len(t, h.model.Requests(), 1)
+	h.must("ann", "POST", base+"/messages", map[string]any{"text": "hello CANARY-text", "request_id": "r1"}, &got)
+	require.Len(t, h.model.Requests(), 1, "it is not worked on again")
+	require.Equal(t, "conflict", h.do("ann", "POST", base+"/messages", map[string]any{"text": "something else", "request_id": "r1"}).code())
+
+	later := h.must("ann", "POST", base+"/messages", map[string]any{"text": "wait for ever", "request_id": "r2", "wait_seconds": 0}, &got)
+	require.Equal(t, 202, later.StatusCode)
+	require.Equal(t, "begun", got.State)
+	require.Equal(t, base+"/requests/r2", later.Header.Get("Location"))
+	h.must("ann", "GET", base+"/requests/r2", nil, &got)
+	require.Equal(t, "begun", got.State)
+	require.Equal(t, 204, h.must("ann", "POST", base+"/requests/r2/cancel", nil, nil).StatusCode)
+	require.Equal(t, "conflict", h.do("ann", "GET", base+"/requests/r2?wait_seconds=5", nil).code())
+	require.Equal(t, "not_found", h.do("ann", "GET", base+"/requests/r9", nil).code())
+
+	var list struct{ Data []struct{ Role, Text string } }
+	h.must("ann", "GET", base+"/messages", nil, &list)
+	require.Len(t, list.Data, 4)
+	require.Equal(t, "hello CANARY-text", list.Data[0].Text)
+	var all struct{ Data []struct{ ID string } }
+	h.must("ann", "GET", "/v1/conversations", nil, &all)
+	require.Len(t, all.Data, 1)
+	require.NotContains(t, h.log.String(), "CANARY")
+
+	var gone struct{ Values, Conversations int }
+	h.must("ann", "DELETE", base, nil, &gone)
+	require.Equal(t, 1, gone.Conversations)
+	require.Positive(t, gone.Values)
+	require.Equal(t, "not_found", h.do("ann", "GET", base+"/messages", nil).code())
+	require.Equal(t, "not_found", h.do("ann", "DELETE", base, nil).code())
+}
+
+// Another user's conversation is not there, whatever is asked of it; naming another user needs act_as.
+func TestOthersConversationsAreNotThere(t *testing.T) {
+	h := open(t, changes{rules: []map[string]any{says("hello", "Good day.")}})
+	h.must("ann", "POST", "/v1/conversations/c1/messages", map[string]any{"text": "hello"}, nil)
+	text := map[string]any{"text": "hello"}
+	for _, c := range []struct {
+		method, path string
+		body         any
+	}{
+		{"GET", "/v1/conversations/c1", nil}, {"GET", "/v1/conversations/c1/messages", nil}, {"POST", "/v1/conversations/c1/messages", text},
+		{"DELETE", "/v1/conversations/c1", nil}, {"GET", "/v1/conversations/c1/events", nil}, {"GET", "/v1/conversations/c1/requests/r1", nil},
+		{"POST", "/v1/conversations/c1/requests/r1/cancel", nil}, {"POST", "/v1/conversations", map[string]any{"id": "c1"}},
+	} {
+		others := h.do("bob", c.method, c.path, c.body)
+		require.Equal(t, "not_found", others.code(), "%s %s: %s", c.method, c.path, others.body)
+	}
+	require.Equal(t, "scope_missing", h.do("bob", "GET", "/v1/conversations?user=ann", nil).code())
+	require.Equal(t, "scope_missing", h.do("bob", "GET", "/v1/conversations/c1?user=ann", nil).code())
+	require.Equal(t, "invalid", h.do("gateway", "GET", "/v1/conversations", nil).code(), "it has to name a user")
+	require.Equal(t, "invalid", h.do("gateway", "GET", "/v1/conversations?user=token:ann", nil).code())
+	h.must("gateway", "GET", "/v1/conversations/c1?user=ann", nil, nil)
+	require.Equal(t, "forbidden", h.do("check", "POST", "/v1/conversations/c2/messages", text).codeOr("scope_missing", "forbidden"))
+	require.Equal(t, "invalid", h.do("narrow", "POST", "/v1/conversations/c3/messages", map[string]any{"text": "hello",
+		"skills": []string{"mail.send"}}).code())
+}
+
+// codeOr returns the second where the code is the first.
+func (a answer) codeOr(one, other string) string {
+	if a.code() == one {
+		return other
+	}
+	return a.code()
+}
+
+type told struct {
+	ID    int64
+	Kind  string
+	Text  string
+	Reply *struct{ Text string }
+}
+
+// Events come as they happen, and a reader that comes back goes on where it was.
+func TestEventsResume(t *testing.T) {
+	h := open(t, changes{rules: []map[string]any{says("hello", "Good day to you all."), says("bye", "So long.")}})
+	lines, leave := h.follow("ann", "/v1/conversations/c1/events")
+	h.must("ann", "POST", "/v1/conversations/c1/messages", map[string]any{"text": "hello"}, nil)
+	read := func(lines <-chan string) (text string, last told) {
+		for {
+			last = told{}
+			require.NoError(t, json.Unmarshal([]byte(strings.TrimPrefix(awaitLine(t, lines, "data: "), "data: ")), &last))
+			text += last.Text
+			if last.Kind == "reply" {
+				return text, last
+			}
+		}
+	}
+	text, last := read(lines)
+	require.Equal(t, "Good day to you all.", text)
+	require.Equal(t, text, last.Reply.Text)
+	leave()
+	h.must("ann", "POST", "/v1/conversations/c1/messages", map[string]any{"text": "bye"}, nil)
+	lines, leave = h.follow("ann", "/v1/conversations/c1/events", "Last-Event-ID", fmt.Sprint(last.ID))
+	text, again := read(lines)
+	leave()
+	require.Contains(t, again.Reply.Text, "So long.")
+	require.Contains(t, []string{"So long.", ""}, text, "what an earlier text said is not told again")
+	require.Greater(t, again.ID, last.ID)
+	for _, bad := range []string{"x", "-1", "1.5", strings.Repeat("9", 20)} {
+		require.Equal(t, "bad_request", h.do("ann", "GET", "/v1/conversations/c1/events", nil, "Last-Event-ID", bad).code(), bad)
+	}
+}
+
+// An idle stream has comments, there are as many streams as may be, and closing the API ends them.
+func TestStreamsAreBounded(t *testing.T) {
+	h := open(t, changes{api: api.Options{Beat: 5 * time.Millisecond, Streams: 1}})
+	lines, leave := h.follow("ann", "/v1/conversations/c1/events")
+	defer leave()
+	awaitLine(t, lines, "retry: ")
+	awaitLine(t, lines, ": open")
+	full := h.do("ann", "GET", "/v1/conversations/c1/events", nil)
+	require.Equal(t, "overloaded", full.code())
+	require.Equal(t, "10", full.Header.Get("Retry-After"))
+	h.api.Close()
+	for range lines { // it ends
+	}
+}

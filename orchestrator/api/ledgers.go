@@ -1,0 +1,187 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/vedette-dev/vedette/orchestrator/access"
+	"github.com/vedette-dev/vedette/orchestrator/problem"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+)
+
+// ledgers are the operations on what is recorded.
+type ledgers struct{ *API }
+
+var whoReviews = []access.Scope{access.Review}
+
+func (s ledgers) register() {
+	register(s.API, operation{
+		id: "list-records", method: http.MethodGet, path: "/v1/ledger/records", tag: "ledger", scopes: whoReviews,
+		summary: "List records", description: "The newest first, unless `order` says otherwise. Filters match exactly, and all of them must.",
+	}, s.onList)
+	register(s.API, operation{
+		id: "show-record", method: http.MethodGet, path: "/v1/ledger/records/{id}", tag: "ledger", scopes: whoReviews,
+		summary: "Show a record and the others of its call", description: "The id is that of a record, a decision or a call.",
+	}, s.onShow)
+	register(s.API, operation{
+		id: "prove-record", method: http.MethodGet, path: "/v1/ledger/records/{id}/proof", tag: "ledger", scopes: whoReviews,
+		summary: "Prove that a record is in the ledger",
+		description: "The proof holds without this server: the leaf's hash and its neighbours give the root that the head signs. " +
+			"`leaf` and `hashes` are base64.",
+	}, s.onProve)
+	register(s.API, operation{
+		id: "show-head", method: http.MethodGet, path: "/v1/ledger/head", tag: "ledger", scopes: whoReviews,
+		summary:     "Show the newest signed head",
+		description: "Keep heads elsewhere: `vedette ledger verify --head` finds a rollback up to the newest of them.",
+	}, s.onHead)
+}
+
+type recordsInput struct {
+	User         string    `query:"user" maxLength:"256"`
+	Conversation string    `query:"conversation" maxLength:"256"`
+	Agent        string    `query:"agent" maxLength:"256"`
+	Skill        string    `query:"skill" maxLength:"256"`
+	Call         string    `query:"call" maxLength:"256"`
+	Decision     string    `query:"decision" maxLength:"256"`
+	Kind         string    `query:"kind" maxLength:"32"`
+	Outcome      string    `query:"outcome" maxLength:"32"`
+	Gate         string    `query:"gate" maxLength:"32"`
+	Code         string    `query:"code" maxLength:"128"`
+	By           string    `query:"by" maxLength:"256" doc:"Who answered a call that was held."`
+	Since        time.Time `query:"since" doc:"The first moment."`
+	Until        time.Time `query:"until" doc:"The first moment after."`
+	Order        string    `query:"order" enum:"newest,oldest" default:"newest"`
+	Limit        int       `query:"limit" minimum:"1" maximum:"999" default:"100"`
+	After        string    `query:"after" maxLength:"400" doc:"The next_cursor of the page before."`
+}
+
+// query returns the ledger's query and the names that bind its cursor.
+func (in *recordsInput) query() (ledger.Query, []string, error) {
+	for _, t := range []time.Time{in.Since, in.Until} {
+		if !t.IsZero() && (t.Year() < 1971 || t.Year() > 2200) {
+			return ledger.Query{}, nil, problem.New(problem.Invalid, "since and until lie between 1971 and 2200")
+		}
+	}
+	q := ledger.Query{
+		User: in.User, Conversation: in.Conversation, Agent: in.Agent, Skill: in.Skill, Call: in.Call, Decision: in.Decision, Kind: in.Kind,
+		Outcome: in.Outcome, Gate: in.Gate, Code: in.Code, By: in.By, Since: in.Since, Until: in.Until, Newest: in.Order != "oldest",
+		Limit: in.Limit + 1,
+	}
+	return q, []string{
+		"records", in.User, in.Conversation, in.Agent, in.Skill, in.Call, in.Decision, in.Kind, in.Outcome, in.Gate, in.Code, in.By,
+		in.Since.UTC().String(), in.Until.UTC().String(), in.Order,
+	}, nil
+}
+
+func (s ledgers) onList(ctx context.Context, p access.Principal, in *recordsInput) (*page[ledger.Record], error) {
+	q, list, err := in.query()
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, p.ID)
+	place, err := s.cursor.open(in.After, list...)
+	if err != nil {
+		return nil, err
+	}
+	if place != "" {
+		index, err := strconv.ParseInt(place, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		q.AfterIndex = &index
+	}
+	found, err := s.o.Orchestrator.Parts().Ledger.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return newPage(found, in.Limit, func(last ledger.Record) string { return s.cursor.seal(strconv.FormatInt(last.Index, 10), list...) }), nil
+}
+
+type recordID struct {
+	ID string `path:"id" minLength:"1" maxLength:"128" pattern:"^[A-Za-z0-9_.:@-]+$"`
+}
+
+type foundRecord struct {
+	Body struct {
+		Record  ledger.Record   `json:"record"`
+		Related []ledger.Record `json:"related" nullable:"false" doc:"The other records of its call."`
+	}
+}
+
+func (s ledgers) onShow(ctx context.Context, _ access.Principal, in *recordID) (*foundRecord, error) {
+	l := s.o.Orchestrator.Parts().Ledger
+	rec, err := findRecord(ctx, l, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &foundRecord{}
+	out.Body.Record, out.Body.Related = rec, []ledger.Record{}
+	if rec.Call == "" {
+		return out, nil
+	}
+	all, err := l.List(ctx, ledger.Query{Call: rec.Call})
+	for _, other := range all {
+		if other.ID != rec.ID {
+			out.Body.Related = append(out.Body.Related, other)
+		}
+	}
+	return out, err
+}
+
+// findRecord finds a record by its own id, else the first of a call or a decision.
+func findRecord(ctx context.Context, l *ledger.Ledger, id string) (ledger.Record, error) {
+	for _, q := range []ledger.Query{{ID: id, Limit: 1}, {Call: id, Limit: 1}, {Decision: id, Limit: 1}} {
+		if found, err := l.List(ctx, q); err != nil || len(found) > 0 {
+			return append(found, ledger.Record{})[0], err
+		}
+	}
+	return ledger.Record{}, ledger.ErrNotFound
+}
+
+type recordProof struct {
+	Body struct {
+		ledger.Proof
+		PublicKey string `json:"public_key" doc:"The ledger's key in the note form. Compare it with the one that you keep."`
+	}
+}
+
+func (s ledgers) onProve(ctx context.Context, _ access.Principal, in *recordID) (*recordProof, error) {
+	parts := s.o.Orchestrator.Parts()
+	rec, err := findRecord(ctx, parts.Ledger, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := &recordProof{}
+	out.Body.PublicKey = parts.Keys.LedgerPublic()
+	out.Body.Proof, err = parts.Ledger.Prove(ctx, rec.Index)
+	return out, err
+}
+
+type signedHead struct {
+	Body struct {
+		Head      string `json:"head" doc:"The signed note: name, size, root, time, signature."`
+		Size      int64  `json:"size" doc:"How many records it covers."`
+		PublicKey string `json:"public_key"`
+	}
+}
+
+func (s ledgers) onHead(ctx context.Context, _ access.Principal, _ *struct{}) (*signedHead, error) {
+	parts := s.o.Orchestrator.Parts()
+	signed, err := parts.Ledger.ExportHead(ctx)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, problem.New(problem.NotFound, "the ledger has no records yet")
+	}
+	if err != nil {
+		return nil, err
+	}
+	head, err := ledger.ParseHead(signed, parts.Keys.LedgerPublic())
+	if err != nil {
+		return nil, err
+	}
+	out := &signedHead{}
+	out.Body.Head, out.Body.Size, out.Body.PublicKey = string(signed), head.Size, parts.Keys.LedgerPublic()
+	return out, nil
+}

@@ -1,0 +1,194 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/vedette-dev/vedette/orchestrator/access"
+	"github.com/vedette-dev/vedette/orchestrator/problem"
+)
+
+const (
+	maxBody     = 1 << 20
+	bodyTimeout = 10 * time.Second
+)
+
+// operation is one operation as this package describes it.
+type operation struct {
+	id, method, path, tag string
+	summary, description  string
+	// scopes are those of which the principal needs one.
+	scopes []access.Scope
+	// status is that of success; zero is 200.
+	status int
+	// body is the greatest size of a body in bytes. Zero is maxBody.
+	body int64
+	// keyed says that the operation takes an Idempotency-Key.
+	keyed bool
+	// raw says that the handler reads the body's bytes itself; schema describes them.
+	raw *huma.Schema
+	// fails are problems beyond those that every operation may answer with.
+	fails []problem.Code
+}
+
+// takesBody reports whether the operation's method has a body.
+func (op operation) takesBody() bool { return op.method == http.MethodPost }
+
+// register adds an operation. run gets the principal that calls; its error is told as
+// describeFailure says.
+func register[I, O any](a *API, op operation, run func(context.Context, access.Principal, *I) (*O, error)) {
+	huma.Register(a.huma, a.describe(op), func(ctx context.Context, in *I) (*O, error) {
+		p, _ := access.FromContext(ctx) // admit has looked
+		out, err := run(ctx, p, in)
+		if err != nil {
+			return nil, a.explainFailure(ctx, op.id, err)
+		}
+		return out, nil
+	})
+}
+
+// describe returns the operation as huma registers it.
+func (a *API) describe(op operation) huma.Operation {
+	if op.status == 0 {
+		op.status = http.StatusOK
+	}
+	if op.body == 0 {
+		op.body = maxBody
+	}
+	out := huma.Operation{
+		OperationID: op.id, Method: op.method, Path: op.path, Summary: op.summary, Description: describeScopes(op),
+		Tags: []string{op.tag}, DefaultStatus: op.status, Security: []map[string][]string{{"bearer": {}}},
+		MaxBodyBytes: -1, BodyReadTimeout: -1, // admit has read the body
+		Middlewares: huma.Middlewares{func(c huma.Context, next func(huma.Context)) { a.admit(op, c, next) }},
+		Responses:   a.describeProblems(op),
+	}
+	if op.raw != nil {
+		out.SkipValidateBody = true
+		out.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: op.raw}}}
+	}
+	if op.keyed {
+		out.Parameters = append(out.Parameters, keyParameter())
+	}
+	return out
+}
+
+// describeScopes adds the scopes to the description.
+func describeScopes(op operation) string {
+	names := make([]string, len(op.scopes))
+	for i, s := range op.scopes {
+		names[i] = "`" + string(s) + "`"
+	}
+	return strings.TrimSpace(op.description + "\n\nScope: " + strings.Join(names, " or ") + ".")
+}
+
+// admit looks at a request before its operation does: who calls, what may be sent, the body. The
+// operation then reads the body from memory.
+func (a *API) admit(op operation, c huma.Context, next func(huma.Context)) {
+	r, w := humago.Unwrap(c)
+	p, ok := access.FromContext(r.Context())
+	prob := checkQuery(r.URL.RawQuery)
+	switch {
+	case !ok:
+		prob = problem.New(problem.Unauthenticated, "no guard has said who calls")
+	case access.CheckScope(p, op.scopes...) != nil:
+		prob = access.CheckScope(p, op.scopes...)
+	}
+	var body []byte
+	if prob == nil && op.takesBody() {
+		body, prob = readBody(w, r, op.body)
+	}
+	if prob != nil {
+		problem.Write(w, r, prob)
+		return
+	}
+	r2 := r.WithContext(r.Context())
+	r2.Body = io.NopCloser(bytes.NewReader(body))
+	if op.keyed && len(r.Header.Values(keyHeader)) > 0 {
+		keyedRequests{a}.serveKeyed(w, r2, body, p, func(w http.ResponseWriter) { next(humago.NewContext(c.Operation(), r2, w)) })
+		return
+	}
+	next(humago.NewContext(c.Operation(), r2, w))
+}
+
+// checkQuery refuses a query that two readers could take in two ways.
+func checkQuery(raw string) *problem.Problem {
+	q, err := url.ParseQuery(raw)
+	if err != nil {
+		return problem.New(problem.BadRequest, "the query can't be read")
+	}
+	for name, values := range q {
+		if len(values) > 1 {
+			return problem.New(problem.BadRequest, "the query has the parameter "+quoteName(name)+" twice")
+		}
+	}
+	return nil
+}
+
+// maxName is how much of a caller's own name of a field a problem repeats, in bytes.
+const maxName = 64
+
+// quoteName writes a name that a caller chose, escaped and cut.
+func quoteName(name string) string {
+	q := strconv.QuoteToASCII(name)
+	if len(q) > maxName {
+		q = q[:maxName] + `…"`
+	}
+	return q
+}
+
+// readBody reads the body of a request, within its size and its time.
+func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *problem.Problem) {
+	if r.ContentLength > most {
+		return nil, tooLarge(most)
+	}
+	if r.ContentLength == 0 {
+		return nil, nil
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a test's recorder has no connection
+	b, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	var large *http.MaxBytesError
+	var late net.Error
+	switch {
+	case errors.As(err, &large):
+		return nil, tooLarge(large.Limit)
+	case errors.As(err, &late) && late.Timeout():
+		return nil, problem.New(problem.RequestTimeout, fmt.Sprintf("the body did not arrive within %s", bodyTimeout))
+	case err != nil:
+		return nil, problem.New(problem.BadRequest, "the body can't be read to its end")
+	case int64(len(b)) > most:
+		return nil, tooLarge(most)
+	}
+	_ = control.SetReadDeadline(time.Time{}) // else it would end the request later on
+	if len(b) > 0 && !isJSON(r.Header.Values("Content-Type")) {
+		return nil, problem.New(problem.MediaType, "the Content-Type must be application/json")
+	}
+	return b, nil
+}
+
+// isJSON reports whether a body's type is JSON in UTF-8, or none is given.
+func isJSON(values []string) bool {
+	if len(values) == 0 {
+		return true
+	}
+	kind, params, err := mime.ParseMediaType(values[0])
+	charset, has := params["charset"]
+	return len(values) == 1 && err == nil && kind == "application/json" && (!has || strings.EqualFold(charset, "utf-8"))
+}
+
+func tooLarge(most int64) *problem.Problem {
+	return problem.New(problem.TooLarge, fmt.Sprintf("the body has more than %d bytes", most))
+}

@@ -1,0 +1,56 @@
+package assistants
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/orchestrator"
+)
+
+// Whatever a client sends is a request with the user's text at its end, or a refusal; what is read of its
+// history stays within what the orchestrator takes.
+func FuzzParseCompletion(f *testing.F) {
+	f.Add([]byte(`{"model":"v","messages":[{"role":"system","content":"a"},{"role":"user","content":[{"type":"text","text":"b"}]}]}`))
+	f.Add([]byte(`{"model":"v","n":1,"stream":true,"messages":[{"role":"tool","content":null},{"role":"user","content":"b"}]}`))
+	f.Add([]byte(`{"messages":{}}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		q, no := parseCompletion(b)
+		if no != nil {
+			require.GreaterOrEqual(t, no.Status, 400)
+			require.Less(t, no.Status, 500)
+			require.NotEmpty(t, no.Message)
+			return
+		}
+		require.NotEmpty(t, strings.TrimSpace(q.request()))
+		list := tellForeign(q.listForeign(func(message) bool { return false }))
+		require.LessOrEqual(t, len(list), maxTurns)
+		n := 0
+		for _, m := range list {
+			n += len(m.Text)
+			require.Contains(t, []string{orchestrator.MessageOfUser, orchestrator.MessageOfAssistant}, m.Role)
+			require.True(t, utf8.ValidString(m.Text))
+		}
+		require.LessOrEqual(t, n, maxForeign)
+	})
+}
+
+// Requests are counted within a window that slides.
+func TestRates(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	r := rates{now: func() time.Time { return now }, of: map[string]window{}}
+	for range 4 {
+		require.Zero(t, r.take("a", 4, time.Minute))
+	}
+	require.Equal(t, time.Minute, r.take("a", 4, time.Minute))
+	require.Zero(t, r.take("b", 4, time.Minute))
+	now = now.Add(90 * time.Second)
+	require.Zero(t, r.take("a", 4, time.Minute))
+	require.Zero(t, r.take("a", 4, time.Minute))
+	require.Positive(t, r.take("a", 4, time.Minute), "half of the window before counts")
+	now = now.Add(2 * time.Minute)
+	require.Zero(t, r.take("a", 4, time.Minute))
+}

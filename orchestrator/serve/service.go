@@ -1,0 +1,196 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator"
+	"github.com/vedette-dev/vedette/orchestrator/access"
+	"github.com/vedette-dev/vedette/orchestrator/access/oidc"
+	"github.com/vedette-dev/vedette/orchestrator/telemetry"
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// Program is what a program adds to a configuration that is served.
+type Program struct {
+	orchestrator.Options
+	// Build makes the handlers, once everything behind them is there; nil serves health alone.
+	Build func(ctx context.Context, l Live) (Handlers, error)
+	// Version is what /version answers.
+	Version any
+}
+
+// Live is what handlers are made of.
+type Live struct {
+	Orchestrator *orchestrator.Orchestrator
+	Config       *config.Config
+	Guard        *access.Guard
+	// URL is the address by which the server is reached, without a slash at its end.
+	URL string
+	Log *slog.Logger
+}
+
+// Handlers are what answers: see Options.
+type Handlers struct {
+	API, Door, Pages http.Handler
+	// Close releases what they hold, after the drain; nil where they hold nothing.
+	Close func(ctx context.Context) error
+}
+
+// Service is an Orchestrator and the Server before it.
+type Service struct {
+	*Server
+	live     Live
+	handlers Handlers
+	health   *health
+	drained  orchestrator.Drained
+}
+
+// Start takes the address, starts the Orchestrator and makes the handlers. Run serves; without it,
+// call Abort. The errors have their place in the configuration's file.
+func Start(ctx context.Context, cfg *config.Config, p Program) (*Service, error) {
+	log := cmp.Or(p.Log, slog.Default())
+	p.Log = log
+	ln, err := takeAddress(cfg.Server.Listen)
+	if err != nil {
+		return nil, cfg.Locate(err)
+	}
+	registry, metrics := telemetry.NewRegistry()
+	if p.Metrics == nil {
+		p.Metrics = registry
+	} else {
+		metrics = nil // the program serves them itself
+	}
+	o, err := orchestrator.New(ctx, cfg, p.Options)
+	if err != nil {
+		return nil, errors.Join(err, ln.Close())
+	}
+	s := &Service{live: Live{Orchestrator: o, Config: cfg, Log: log}}
+	if err := s.build(ctx, ln, metrics, p); err != nil {
+		return nil, errors.Join(cfg.Locate(err), ln.Close(), o.Close(ctx))
+	}
+	return s, nil
+}
+
+// build makes guard, handlers and server.
+func (s *Service) build(ctx context.Context, ln net.Listener, metrics http.Handler, p Program) (err error) {
+	cfg := s.live.Config
+	if s.live.Guard, err = newGuard(s.live, ln.Addr().String()); err != nil {
+		return err
+	}
+	if s.health, err = newHealth(ctx, s.live.Orchestrator); err != nil {
+		return err
+	}
+	o := Options{
+		Config: cfg.Server, Guard: s.live.Guard, Metrics: metrics, Checks: s.health.look, Drain: s.drainAll, Version: p.Version, Log: s.live.Log,
+	}
+	s.live.URL = urlOf(cfg.Server, ln.Addr().String())
+	if p.Build != nil {
+		if s.handlers, err = p.Build(ctx, s.live); err != nil {
+			return err
+		}
+		o.API, o.Door, o.Pages = s.handlers.API, s.handlers.Door, s.handlers.Pages
+	}
+	s.Server, err = newServerOn(ln, o)
+	return err
+}
+
+// urlOf is the address by which a server on an address is reached.
+func urlOf(c config.Server, address string) string {
+	if c.PublicURL != "" {
+		return strings.TrimRight(c.PublicURL, "/")
+	}
+	if c.TLS.Cert != "" {
+		return "https://" + address
+	}
+	return "http://" + address
+}
+
+// Drained is what Run had to cut off.
+func (s *Service) Drained() orchestrator.Drained { return s.drained }
+
+// Live is what the handlers were made of.
+func (s *Service) Live() Live { return s.live }
+
+// Abort releases a Service that was started and never run.
+func (s *Service) Abort(ctx context.Context) error {
+	return errors.Join(s.drainAll(ctx), s.Close())
+}
+
+// drainAll ends the work, and what the handlers hold.
+func (s *Service) drainAll(ctx context.Context) (err error) {
+	s.drained, err = s.live.Orchestrator.Drain(ctx)
+	if s.handlers.Close != nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer cancel()
+		err = errors.Join(err, s.handlers.Close(closing))
+	}
+	return err
+}
+
+// newGuard makes the guard of a server that listens on an address.
+func newGuard(l Live, address string) (*access.Guard, error) {
+	c := l.Config.Server
+	o := access.GuardOptions{
+		Tokens: l.Orchestrator.Parts().Tokens, Usual: access.Limits{PerMinute: c.Limits.PerMinute}, MaxBody: int64(c.Limits.Body), Log: l.Log,
+	}
+	o.Hosts, o.Origins = listNames(c, address)
+	if c.Auth.OIDC.Issuer != "" {
+		issuer, err := newIssuer(c.Auth.OIDC, l.Log)
+		if err != nil {
+			return nil, &skills.PathError{Path: "server.auth.oidc", Msg: err.Error()}
+		}
+		o.Issuer = issuer
+	}
+	return access.NewGuard(o)
+}
+
+// listNames returns what a server is called, and the origins of its own pages.
+func listNames(c config.Server, address string) (hosts, origins []string) {
+	hosts = append(hosts, c.Hosts...)
+	if u, err := url.Parse(c.PublicURL); err == nil && u.Host != "" {
+		hosts, origins = append(hosts, u.Host), append(origins, u.Scheme+"://"+u.Host)
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil || !c.IsLoopback() {
+		return hosts, origins
+	}
+	scheme := "http://"
+	if c.TLS.Cert != "" {
+		scheme = "https://"
+	}
+	for _, host := range []string{"127.0.0.1", "localhost", "::1"} {
+		own := net.JoinHostPort(host, port)
+		hosts, origins = append(hosts, own), append(origins, scheme+own)
+	}
+	return hosts, origins
+}
+
+// newIssuer makes what checks an issuer's tokens.
+func newIssuer(c config.ServerOIDC, log *slog.Logger) (*oidc.Issuer, error) {
+	o := oidc.Options{
+		Issuer: c.Issuer, Audience: c.Audience, UserClaim: c.UserClaim, ScopesClaim: c.ScopesClaim, ScopePrefix: c.ScopePrefix,
+		Scopes: readScopes(c.Scopes), GroupsClaim: c.GroupsClaim, Groups: map[string][]access.Scope{}, UserTurns: c.UserTurns,
+		Limits: access.Limits{PerMinute: c.PerMinute}, Log: log,
+	}
+	for _, g := range c.Groups {
+		o.Groups[g.Group] = readScopes(g.Scopes)
+	}
+	return oidc.New(o)
+}
+
+// readScopes makes scopes of the configuration's words, which it has checked.
+func readScopes(words []string) []access.Scope {
+	out := make([]access.Scope, len(words))
+	for i, w := range words {
+		out[i] = access.Scope(w)
+	}
+	return out
+}

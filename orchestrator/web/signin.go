@@ -1,0 +1,123 @@
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/vedette-dev/vedette/orchestrator/access"
+)
+
+// signin are the pages on which people sign in and out.
+type signin struct{ *Pages }
+
+func (s signin) register(mux *http.ServeMux) {
+	mux.HandleFunc("GET /login", s.onForm)
+	mux.HandleFunc("POST /login", s.onSignIn)
+	mux.HandleFunc("POST /logout", s.onSignOut)
+}
+
+// maxSecret is how long a token is at most: an issuer's are the longest.
+const maxSecret = 8 << 10
+
+// signInView is the form of a sign-in.
+type signInView struct {
+	CSRF, Next, Problem string
+}
+
+func (s signin) onForm(w http.ResponseWriter, r *http.Request) {
+	next := r.URL.Query().Get("next")
+	if !local.MatchString(next) {
+		next = ""
+	}
+	s.showForm(w, r, http.StatusOK, signInView{Next: next})
+}
+
+// showForm shows the form with a CSRF token that fits the browser's cookie.
+func (s signin) showForm(w http.ResponseWriter, r *http.Request, status int, f signInView) {
+	id := s.readCookie(r, cookieSignIn)
+	if id == "" {
+		id = newSecret()
+		s.setCookie(w, r, cookieSignIn, id)
+	}
+	f.CSRF = s.formToken(id)
+	s.show(w, status, "login", view{Title: "Sign in", Body: f})
+}
+
+// formToken is the CSRF token of a sign-in form for a browser.
+func (s signin) formToken(id string) string {
+	h := hmac.New(sha256.New, s.key[:])
+	h.Write([]byte("sign-in\n" + id))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (s signin) onSignIn(w http.ResponseWriter, r *http.Request) {
+	if !s.isOwn(r) {
+		s.showFailure(w, nil, failure{http.StatusForbidden, "Another site sent this", "Open the sign-in here and send it from there."})
+		return
+	}
+	form, err := readForm(w, r, "token", "next", fieldToken)
+	if err != nil {
+		s.showFailure(w, nil, failure{http.StatusBadRequest, "The form can't be read", err.Error()})
+		return
+	}
+	again := signInView{}
+	if local.MatchString(form["next"]) {
+		again.Next = form["next"]
+	}
+	id := s.readCookie(r, cookieSignIn)
+	if id == "" || !isSame(form[fieldToken], s.formToken(id)) {
+		again.Problem = "The form was too old, or the browser keeps no cookies. Send it again."
+		s.showForm(w, r, http.StatusForbidden, again)
+		return
+	}
+	p, status, problem := s.admit(r, strings.TrimSpace(form["token"]))
+	if problem != "" {
+		again.Problem = problem
+		s.showForm(w, r, status, again)
+		return
+	}
+	if old := s.readCookie(r, cookieSession); old != "" {
+		s.sessions.finish(old)
+	}
+	s.setCookie(w, r, cookieSignIn, "")
+	s.setCookie(w, r, cookieSession, s.sessions.begin(p))
+	if again.Next == "" {
+		again.Next = "/"
+	}
+	http.Redirect(w, r, again.Next, http.StatusSeeOther)
+}
+
+// admit returns who a token is of, or why it lets no person in here.
+func (s signin) admit(r *http.Request, token string) (p access.Principal, status int, problem string) {
+	if token == "" || len(token) > maxSecret {
+		return p, http.StatusUnauthorized, "Paste a token: vedette token create makes one."
+	}
+	p, err := s.o.Guard.SignIn(r.Context(), token)
+	switch {
+	case errors.Is(err, access.ErrAway):
+		return p, http.StatusServiceUnavailable, "The issuer of the token can't be asked. Try again in a moment."
+	case err != nil:
+		return p, http.StatusUnauthorized, "The token is not valid: it is unknown, revoked or expired."
+	case !p.May(access.Approve) && !p.May(access.Chat):
+		return p, http.StatusForbidden, "The token has neither the scope approve nor chat, and these pages have nothing else."
+	}
+	return p, 0, ""
+}
+
+func (s signin) onSignOut(w http.ResponseWriter, r *http.Request) {
+	v := s.findVisitor(r, true)
+	if v == nil {
+		http.Redirect(w, r, "/login", http.StatusSeeOther)
+		return
+	}
+	if _, ok := s.readOwnForm(w, r, v); !ok {
+		return
+	}
+	s.sessions.finish(v.id)
+	s.setCookie(w, r, cookieSession, "")
+	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}

@@ -1,9 +1,0 @@
-//go:build !linux
-
-package approval
-
-import "io"
-
-// discardPending does nothing where a terminal's pending input can't be
-// thrown away.
-func discardPending(io.Reader) {}
