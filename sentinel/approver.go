@@ -41,6 +41,20 @@ type Approver interface {
 	Approve(ctx context.Context, c Call, d Decision) (Verdict, error)
 }
 
+// ForesightedApprover is an Approver that knows of answers which people gave to calls to come. It is
+// looked at before a person is asked about a call that no person was asked about yet. A yes is on
+// record with the decision alone; no question is.
+type ForesightedApprover interface {
+	Approver
+	// LookUpAnswer returns the yes that holds for a call, with Meta as Approve has it; ok is false where
+	// there is none. After an error the call is asked about.
+	LookUpAnswer(ctx context.Context, c Call, d Decision) (v Verdict, ok bool, err error)
+}
+
+// ErrAnswerOver is wrapped by the error of a Recorder that can't record an allowed call, because the
+// answer which a ForesightedApprover gave holds no more. A person is asked about the call then.
+var ErrAnswerOver = errors.New("the answer that was given beforehand holds no more")
+
 var (
 	// ErrNoApprover is the error of an Approver that can reach no person, and
 	// can't later either: there is none, or the terminal was closed.

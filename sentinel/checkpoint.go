@@ -283,7 +283,7 @@ func (p *Checkpoint) writeRecord(ctx context.Context, r Record) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	err := p.o.Recorder.Record(ctx, r)
-	if errors.Is(err, skills.ErrChanged) { // the record's own word, and no fault of the store's
+	if errors.Is(err, skills.ErrChanged) || errors.Is(err, ErrAnswerOver) { // the record's own word, and no fault of the store's
 		return err
 	}
 	if err != nil {

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/vedette-dev/vedette/internal/textcut"
 	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
 // heldBefore is what is on record of a call that still waits for a person.
@@ -50,6 +53,9 @@ func (i *invocation) hold(ctx context.Context) error {
 		d.At = p.now()
 		return nil
 	}
+	if i.lookUpAnswer(ctx) {
+		return nil
+	}
 	question := p.records.newDecision(RecordHeld, c, *d)
 	question.Values = append(question.Values, i.kept...)
 	if err := p.writeRecord(ctx, question); err != nil {
@@ -63,6 +69,46 @@ func (i *invocation) hold(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// lookUpAnswer allows a call that a person said yes to beforehand, and reports whether it did. A call
+// that a person was asked about already waits for that person's answer, and what was tainted since the
+// call was judged is a person's to see.
+func (i *invocation) lookUpAnswer(ctx context.Context) bool {
+	p, d := i.p, &i.decision
+	a, ok := p.o.Approver.(ForesightedApprover)
+	if !ok || i.held != nil && i.held.decision == d.ID || i.desk.Tainted() {
+		return false
+	}
+	defer func() {
+		if recover() != nil {
+			p.logger().Error("the approver panicked; a person is asked", "call", i.call.Proposed().ID(), "stack", string(debug.Stack()))
+		}
+	}()
+	v, found, err := a.LookUpAnswer(ctx, i.call, *d)
+	if err != nil {
+		p.logger().Error("answers given beforehand could not be read; a person is asked", "call", i.call.Proposed().ID(), "error", err)
+	}
+	if err != nil || !found || v.State != Judged || v.Outcome != Allow {
+		return false
+	}
+	v.cutToBounds()
+	v.Meta = maps.Clone(v.Meta)
+	d.Asked, d.Expires = time.Time{}, time.Time{} // no question was put
+	d.closeQuestion(markApproval(v), v, p.now())
+	return true
+}
+
+// askAfterAll puts a call before a person whose answer given beforehand was over when it was to count.
+func (i *invocation) askAfterAll(ctx context.Context) error {
+	d := &i.decision
+	d.putAnswer(Verdict{Gate: GateApproval, State: NotReached})
+	d.Answered, d.Approver, d.Via = time.Time{}, "", ""
+	i.warrant = warrant.Warrant{}
+	if d.Outcome != Ask {
+		return nil
+	}
+	return i.hold(ctx)
 }
 
 // dateQuestion says since when a person is asked and until when. A call that was held
@@ -143,8 +189,6 @@ func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
 	switch {
 	case d.Outcome == Ask && !slices.Equal(askingGates(d), askingGates(shown)):
 		v.Outcome, v.Code, v.Reason = Deny, CodeApprovalSuperseded, "there is another reason to ask now than the one that was answered"
-	case answer.Meta[metaStanding] != "" && (c.Tainted() || d.Degraded):
-		v.Outcome, v.Code, v.Reason = Deny, CodeApprovalSuperseded, "a standing approval does not hold for what was tainted since"
 	case err != nil || !isSameBound(d.Bound, bound):
 		v.Outcome, v.Code, v.Reason = Deny, CodeApprovalChanged, "what the call names has changed since a person was asked"
 	default:

@@ -224,12 +224,21 @@ func (i *invocation) commit(ctx context.Context) error {
 	if i.waitCtx != nil {
 		ctx = i.waitCtx
 	}
-	i.denyIfPaused()
-	if err := i.checkStart(ctx); err != nil {
-		return err
-	}
-	if err := i.recordDecision(ctx); err != nil {
-		return err
+	for {
+		i.denyIfPaused()
+		if err := i.checkStart(ctx); err != nil {
+			return err
+		}
+		err := i.recordDecision(ctx)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, ErrAnswerOver) {
+			return err
+		}
+		if err := i.askAfterAll(ctx); err != nil {
+			return err
+		}
 	}
 	i.p.tellObserver(Event{Call: i.call, Decision: i.decision, Kind: RecordDecision, Context: ctx})
 	if i.decision.Outcome != Allow {

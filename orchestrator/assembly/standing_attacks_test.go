@@ -147,14 +147,29 @@ func TestStandingUsesAreCountedOnce(t *testing.T) {
 	_, err = n.Inbox.Stand(t.Context(), approval.Answer{Approval: asked[0].ID, Word: approval.Yes, By: "cat", Via: "test"},
 		approval.StandingTerms{Uses: 1, For: time.Hour})
 	require.NoError(t, err)
-	done := make(chan error, 8)
+	type ended struct {
+		asked []approval.Item
+		err   error
+	}
+	done := make(chan ended, 8)
 	for i := range 8 {
-		go func() { _, err := n.send(fmt.Sprint("r", i), "ann", `{"to":"bob"}`); done <- err }()
+		go func() {
+			asked, err := n.send(fmt.Sprint("r", i), "ann", `{"to":"bob"}`)
+			done <- ended{asked, err}
+		}()
 	}
+	held := 0
 	for range 8 {
-		if err := <-done; err != nil {
-			require.ErrorIs(t, err, sentinel.ErrHeld)
+		e := <-done
+		if e.err == nil {
+			require.Empty(t, e.asked, "no person is asked about what a standing approval lets run")
+			continue
 		}
+		require.ErrorIs(t, e.err, sentinel.ErrHeld, "the others are asked about")
+		require.Len(t, e.asked, 1)
+		require.Equal(t, approval.StatePending, e.asked[0].State)
+		held++
 	}
+	require.Equal(t, 7, held)
 	require.Len(t, n.ran, 1)
 }

@@ -157,9 +157,6 @@ func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decisi
 	if !q.need.isMeetable() {
 		return sentinel.Verdict{}, fmt.Errorf("%w: %s let no person approve it", sentinel.ErrNoApprover, strings.Join(q.need.rules, ", "))
 	}
-	if v, ok, err := in.useStanding(ctx, q); err != nil || ok {
-		return v, err
-	}
 	if q.editor, err = in.findEditor(ctx, q); err != nil {
 		return sentinel.Verdict{}, err
 	}

@@ -211,12 +211,13 @@ const kindStanding = "approvals.standing"
 // viaStanding is how an answer came that a standing approval gave.
 const viaStanding = "standing"
 
-// useStanding answers a call by a standing approval that is for it; ok is false where there is
-// none. The use is counted with the decision.
-func (in *Inbox) useStanding(ctx context.Context, q inquiry) (v sentinel.Verdict, ok bool, err error) {
-	in.noteUse(q.id, "")
-	if q.offer == nil || q.need.needed > 1 {
-		return v, false, nil
+// LookUpAnswer implements sentinel.ForesightedApprover by the standing approval that is for a call. The
+// use is counted with the decision: sentinel.ErrAnswerOver refuses to record one beyond the last.
+func (in *Inbox) LookUpAnswer(ctx context.Context, c sentinel.Call, d sentinel.Decision) (v sentinel.Verdict, ok bool, err error) {
+	in.noteUse(d.ID, "")
+	q, err := in.newInquiry(c, d)
+	if err != nil || q.offer == nil || q.need.needed > 1 || !q.need.isMeetable() {
+		return v, false, err
 	}
 	now := in.o.Now()
 	rows, err := in.o.Store.Reader().Query(ctx, sqlStandingFor, q.offer.Match, now.UnixMilli())
@@ -263,8 +264,8 @@ func (in *Inbox) noteUse(decision, standing string) {
 	in.using[decision] = standing
 }
 
-// errStandingOver denies a call whose standing approval ended before it could start.
-var errStandingOver = fmt.Errorf("the standing approval was used up, revoked or over before the call could start: %w", skills.ErrChanged)
+// errStandingOver has a person asked about a call whose standing approval ended before it could start.
+var errStandingOver = fmt.Errorf("the standing approval was used up, revoked or expired before the call could start: %w", sentinel.ErrAnswerOver)
 
 // countUse counts the use of a standing approval, in the transaction that records the decision.
 func (in *Inbox) countUse(tx *store.Tx, rec sentinel.Record) error {
