@@ -53,6 +53,8 @@ func TestDecideRunReport(t *testing.T) {
 	require.Equal(t, "decision", found.Record.Kind)
 	require.NotEmpty(t, found.Related)
 	raw := h.must("nobody", "GET", "/v1/ledger/records?skill=crm.update", nil, nil)
+	asked := h.must("nobody", "GET", "/v1/ledger/records?q=skill:crm.*+since:24h+-user:zoe", nil, nil)
+	require.Equal(t, string(raw.body), string(asked.body), "a query says the same")
 	require.NotContains(t, string(raw.body), "CANARY")
 	var proof ledger.Proof
 	h.must("nobody", "GET", "/v1/ledger/records/"+found.Record.ID+"/proof", nil, &proof)

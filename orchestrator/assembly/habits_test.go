@@ -256,7 +256,9 @@ func TestHabitsAreListedAndRevoked(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, all[1:], left)
 	var bodies []string
-	_, _, err = src.List(t.Context(), purge.ListOptions{Kind: "habits_revoked", Limit: 9}, func(page purge.Page) error {
+	revoked, err := query.Parse("kind:habits_revoked", time.Now())
+	require.NoError(t, err)
+	_, _, err = src.List(t.Context(), purge.ListOptions{Query: revoked, Limit: 9}, func(page purge.Page) error {
 		for _, r := range page {
 			require.Equal(t, "ann", r.User)
 			bodies = append(bodies, string(r.Body))
