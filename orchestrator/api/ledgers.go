@@ -42,7 +42,7 @@ func (s ledgers) register() {
 }
 
 type recordsInput struct {
-	Query        string    `query:"q" maxLength:"4096" doc:"A line of terms, such as outcome:deny skill:email.* since:24h; docs/log.md has the keys."`
+	Query        string    `query:"q" maxLength:"4096" doc:"A line of terms: outcome:deny skill:email.* since:24h, for example."`
 	User         string    `query:"user" maxLength:"256"`
 	Conversation string    `query:"conversation" maxLength:"256"`
 	Agent        string    `query:"agent" maxLength:"256"`
