@@ -136,7 +136,9 @@ func ReadProof(s Source, name string) (Proved, error) {
 	}
 	out, err := p.Check(key)
 	if err != nil {
-		return Proved{}, &IntegrityError{fmt.Errorf("%s does not hold: %w", name, err), "it was changed, or is of another ledger; ask for it again"}
+		return Proved{}, &IntegrityError{
+			fmt.Errorf("%s does not hold: %w", name, err), "it was changed, or is of another ledger; ask for it again",
+		}
 	}
 	return out, nil
 }
