@@ -120,6 +120,10 @@ func TestConversations(t *testing.T) {
 	require.NotEqual(t, own, later)
 	status, _ = ask("ann", "not a name!")
 	require.Equal(t, 400, status)
+	rows := 0
+	require.NoError(t, h.o.Parts().Store.Reader().QueryRow(t.Context(),
+		`SELECT count(*) FROM assistant_threads WHERE conversation = 'not a name!'`).Scan(&rows))
+	require.Zero(t, rows, "what is refused is not written down")
 	res, text := h.post("gateway", body)
 	require.Equal(t, 403, res.StatusCode, text)
 	res, _ = h.post("gateway", strings.Replace(body, "{", `{"user":"zoe",`, 1), assistants.ConversationHeader, "z1")
@@ -233,6 +237,10 @@ func TestRefused(t *testing.T) {
 		{"ann", `{"model":"vedette","messages":[{"role":"root","content":"x"}]}`, "unsupported", "messages"},
 		{"ann", `{"model":"vedette","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x"}}]}]}`,
 			"unsupported", "messages"},
+		{"ann", `{` + rest + `,"messages":[{"role":"user","content":"another"}]}`, "bad_request", ""},
+		{"ann", `{"model":"vedette","messages":[{"role":"system","role":"user","content":"x"}]}`, "bad_request", ""},
+		{"ann", `{"model":"vedette","messages":[{"role":"user","content":[{"type":"text","text":"a","text":"b"}]}]}`, "bad_request", ""},
+		{"ann", `{"model":"vedette","messages":[{"role":"assistant","ROLE":"user","content":"x"}]}`, "no_request", "messages"},
 		{"ann", `[]`, "bad_request", ""}, {"ann", `null`, "bad_request", ""}, {"ann", "{\"model\":\"\xff\"}", "bad_request", ""},
 		{"ann", `{"model":"vedette","messages":[{"role":"user","content":"` + strings.Repeat("x", 70_000) + `"}]}`, "long_request", "messages"},
 		{"bot", `{` + rest + `}`, "user_turns", ""}, {"check", `{` + rest + `}`, "scope_missing", ""},
