@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/web"
 )
 
@@ -272,4 +273,28 @@ func TestHostileTexts(t *testing.T) {
 	require.Error(t, <-ended)
 	wrong, _ := h.ask("ann", map[string]any{"to": "a@example.com"})
 	check(b.answer(wrong.ID, url.Values{"do": {"edit"}, "edit": {strings.ReplaceAll(evil, "\x00", "")}}), "edit")
+}
+
+// A session spends its token's rate, parts of pages too, and what was too fast did nothing.
+func TestSessionsHaveTheirTokensRate(t *testing.T) {
+	h := open(t, changes{})
+	made, err := h.tokens.Create(t.Context(), access.Wanted{Name: "slow", User: "bob", Scopes: []access.Scope{access.Approve},
+		Limits: access.Limits{PerMinute: 1, Burst: 6}}, "local:test")
+	require.NoError(t, err)
+	h.secret["slow"] = made.Secret
+	item, _ := h.ask("ann", map[string]any{"to": "a@example.com"})
+	b := h.signIn("slow") // which leads to the list
+	card := b.get("/approvals/" + item.ID)
+	require.Equal(t, 200, card.StatusCode)
+	last := 200
+	for range 6 {
+		last = b.get("/approvals", "HX-Request", "true").StatusCode
+	}
+	require.Equal(t, 429, last)
+	late := b.post("/approvals/"+item.ID, url.Values{"csrf": {card.field("csrf")}, "digest": {item.Digest}, "do": {"approve"}})
+	require.Equal(t, 429, late.StatusCode)
+	require.NotEmpty(t, late.Header.Get("Retry-After"))
+	require.Empty(t, h.ran.String())
+	other := h.signIn("bob")
+	require.Equal(t, 200, other.get("/approvals").StatusCode, "another token's rate is its own")
 }

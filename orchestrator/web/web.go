@@ -23,6 +23,7 @@ import (
 type Guard interface {
 	SignIn(ctx context.Context, bearer string) (access.Principal, error)
 	Alive(p access.Principal) bool
+	Spend(p access.Principal) (wait time.Duration)
 	WrapOpen(next http.Handler) http.Handler
 }
 
