@@ -2,7 +2,9 @@ package assistants_test
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -327,4 +329,28 @@ func TestFailures(t *testing.T) {
 	res, body := h.post("ann", `{"model":"vedette","stream":true,"messages":[{"role":"user","content":"late"}]}`)
 	require.Equal(t, 200, res.StatusCode)
 	require.NotContains(t, body, "[DONE]")
+}
+
+// breaking is a writer that breaks in the middle of an answer.
+type breaking struct{ http.ResponseWriter }
+
+func (b breaking) Write(p []byte) (int, error) {
+	_, _ = b.ResponseWriter.Write(p[:len(p)/2])
+	panic("CANARY-value")
+}
+
+// An answer that broke in the middle doesn't look whole, and the log says so without a value.
+func TestBrokenAnswers(t *testing.T) {
+	h := open(t, "", assistants.Options{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.server.Config.Handler.ServeHTTP(breaking{w}, r) }))
+	defer s.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/assistants/v1/models", nil)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+h.tokens["ann"])
+	res, err := s.Client().Do(r)
+	if err == nil {
+		_, err = io.ReadAll(res.Body)
+		require.NoError(t, res.Body.Close())
+	}
+	require.Error(t, err)
 }

@@ -1,8 +1,10 @@
 package web_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -297,4 +299,29 @@ func TestSessionsHaveTheirTokensRate(t *testing.T) {
 	require.Empty(t, h.ran.String())
 	other := h.signIn("bob")
 	require.Equal(t, 200, other.get("/approvals").StatusCode, "another token's rate is its own")
+}
+
+// breaking is a writer that breaks in the middle of an answer.
+type breaking struct{ http.ResponseWriter }
+
+func (b breaking) Write(p []byte) (int, error) {
+	_, _ = b.ResponseWriter.Write(p[:len(p)/2])
+	panic("CANARY-value")
+}
+
+// An answer that broke in the middle doesn't look whole, and the log says so without a value.
+func TestBrokenAnswers(t *testing.T) {
+	h := open(t, changes{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.pages.ServeHTTP(breaking{w}, r) }))
+	defer s.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/login", nil)
+	require.NoError(t, err)
+	res, err := s.Client().Do(r)
+	if err == nil {
+		_, err = io.ReadAll(res.Body)
+		require.NoError(t, res.Body.Close())
+	}
+	require.Error(t, err)
+	require.Contains(t, h.log.String(), "a page broke")
+	require.NotContains(t, h.log.String(), "CANARY-value")
 }
