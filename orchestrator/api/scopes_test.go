@@ -63,7 +63,7 @@ func TestEveryScopeOfEveryOperation(t *testing.T) {
 			require.Equal(t, scopesOf[op.OperationID], strings.Join(want, " "), op.OperationID)
 			seen[op.OperationID] = true
 			for _, s := range access.Scopes() {
-				status, code := h.tryScope(string(s), strings.ToUpper(method), path)
+				status, code := h.tryOperation("only-"+string(s), strings.ToUpper(method), path)
 				if slices.Contains(want, string(s)) {
 					require.NotEqual(t, "scope_missing", code, "%s with %s", op.OperationID, s)
 					require.NotEqual(t, http.StatusUnauthorized, status, "%s with %s", op.OperationID, s)
@@ -80,9 +80,9 @@ func TestEveryScopeOfEveryOperation(t *testing.T) {
 
 var parameter = regexp.MustCompile(`\{[a-z]+\}`)
 
-// tryScope calls an operation with a token of one scope, and returns how it was answered. A stream is
-// left once it has begun.
-func (h *house) tryScope(scope, method, path string) (status int, code string) {
+// tryOperation calls an operation with a token, and returns how it was answered. A stream is left once it has
+// begun.
+func (h *house) tryOperation(who, method, path string) (status int, code string) {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -93,7 +93,7 @@ func (h *house) tryScope(scope, method, path string) (status int, code string) {
 	path = parameter.ReplaceAllString(strings.ReplaceAll(path, "{user}", "ann"), "none")
 	r, err := http.NewRequestWithContext(ctx, method, h.server.URL+path, body)
 	require.NoError(h.t, err)
-	r.Header.Set("Authorization", "Bearer "+h.tokens["only-"+scope])
+	r.Header.Set("Authorization", "Bearer "+h.tokens[who])
 	res, err := h.server.Client().Do(r)
 	require.NoError(h.t, err)
 	defer res.Body.Close() //nolint:errcheck // a stream ends here
