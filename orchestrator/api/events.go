@@ -30,7 +30,7 @@ func (s events) register() {
 		scopes: whoChats, summary: "Follow a conversation",
 		description: "Server-sent events, each named after its kind: `text`, `agent`, `call`, `outcome`, `approval`, `reply`, `error`, `gap` " +
 			"where events are missing. Without `after` the stream begins with the oldest event that is kept. " +
-			"A comment comes every 15 seconds where nothing else does. A reader that doesn't read for 10 seconds is cut off.",
+			"A comment comes every 15 seconds where nothing else does. A reader that doesn't read is cut off.",
 		fails: []problem.Code{problem.Overloaded, problem.Draining},
 	}
 	out := s.describe(op)

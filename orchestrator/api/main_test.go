@@ -105,6 +105,7 @@ func people() []access.Wanted {
 		{Name: "narrow", User: "ann", Scopes: []access.Scope{access.Chat, access.Check, access.Call}, Skills: []string{"note.read"},
 			UserTurns: human},
 		{Name: "gateway", Scopes: []access.Scope{access.Chat, access.Check, access.Call, access.ActAs}, UserTurns: human},
+		{Name: "root", Scopes: []access.Scope{access.Admin, access.ActAs}},
 		{Name: "nobody", User: "eve", Scopes: []access.Scope{access.Review}},
 	}
 }

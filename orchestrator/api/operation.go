@@ -70,7 +70,7 @@ func (a *API) describe(op operation) huma.Operation {
 	}
 	out := huma.Operation{
 		OperationID: op.id, Method: op.method, Path: op.path, Summary: op.summary, Description: describeScopes(op),
-		Tags: []string{op.tag}, DefaultStatus: op.status, Security: []map[string][]string{{"bearer": {}}},
+		Tags: []string{op.tag}, DefaultStatus: op.status, Security: requireScopes(op),
 		MaxBodyBytes: -1, BodyReadTimeout: -1, // admit has read the body
 		Middlewares: huma.Middlewares{func(c huma.Context, next func(huma.Context)) { a.admit(op, c, next) }},
 		Responses:   a.describeProblems(op),
@@ -81,6 +81,16 @@ func (a *API) describe(op operation) huma.Operation {
 	}
 	if op.keyed {
 		out.Parameters = append(out.Parameters, keyParameter())
+	}
+	return out
+}
+
+// requireScopes lists the scopes as alternatives, of which a token needs one. An operation without any
+// lets no caller in.
+func requireScopes(op operation) []map[string][]string {
+	out := make([]map[string][]string, len(op.scopes))
+	for i, s := range op.scopes {
+		out[i] = map[string][]string{"bearer": {string(s)}}
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
 
 	"github.com/vedette-dev/vedette/config"
@@ -125,6 +126,9 @@ func narrow(most skills.Scope, names []string) (skills.Scope, bool) {
 	return left, err == nil && !left.Empty()
 }
 
+// nameForm is what names of conversations look like, as the orchestrator takes them.
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
+
 // findThread finds the request's conversation.
 func (d *Door) findThread(r *http.Request, p access.Principal, user string) (thread, *failure) {
 	ctx := r.Context()
@@ -135,6 +139,9 @@ func (d *Door) findThread(r *http.Request, p access.Principal, user string) (thr
 	name := ""
 	if len(names) == 1 {
 		name = names[0]
+	}
+	if name != "" && !nameForm.MatchString(name) { // now: the name of a conversation is written down before it is opened
+		return thread{}, d.explain(ctx, orchestrator.ErrBadID)
 	}
 	t, err := d.threads.findThread(ctx, p.ID, user, name, func() (bool, error) {
 		_, err := d.o.Orchestrator.Conversation(ctx, "", name)

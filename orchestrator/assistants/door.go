@@ -83,6 +83,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
+	out := problem.Watch(w)
 	defer func() {
 		v := recover()
 		if v == nil {
@@ -93,6 +94,9 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		d.o.Log.Error("a request broke its handler; please report it",
 			"request_id", problem.RequestID(r.Context()), "stack", string(debug.Stack()))
+		if out.Begun() { // it must not look whole
+			panic(http.ErrAbortHandler)
+		}
 		writeFailure(w, failures[orchestrator.CodeInternal])
 	}()
 	p, known := access.FromContext(r.Context())
@@ -101,15 +105,15 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !known {
 			f = failure{Status: http.StatusUnauthorized, Type: typeAuthentication, Code: "unauthenticated", Message: "no guard has said who calls"}
 		}
-		writeFailure(w, f)
+		writeFailure(out, f)
 		return
 	}
 	if _, pattern := d.mux.Handler(r); pattern == "" {
-		writeFailure(w, failure{Status: http.StatusNotFound, Type: typeInvalid, Code: "not_found",
+		writeFailure(out, failure{Status: http.StatusNotFound, Type: typeInvalid, Code: "not_found",
 			Message: "there is POST /assistants/v1/chat/completions, and GET /assistants/v1/models"})
 		return
 	}
-	d.mux.ServeHTTP(w, r)
+	d.mux.ServeHTTP(out, r)
 }
 
 // shownModel is an assistant as clients list it.

@@ -15,8 +15,10 @@ type Options struct {
 	Config config.Server
 	// Guard stands before API, Door, Pages and metrics.
 	Guard *access.Guard
-	// API answers below /v1/, and /openapi.json and /openapi.yaml.
+	// API answers below /v1/, and without Docs /openapi.json and /openapi.yaml.
 	API http.Handler
+	// Docs answer /openapi.json and /docs, to callers without a token too: they say the same of every server.
+	Docs http.Handler
 	// Door answers below /assistants/v1/.
 	Door http.Handler
 	// Pages answer everything else, and sign people in themselves.

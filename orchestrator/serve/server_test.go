@@ -176,6 +176,25 @@ func TestPaths(t *testing.T) {
 	require.NotEqual(t, 200, res.StatusCode, body)
 }
 
+// The API's description needs no token. A foreign host or a token in the URL is refused there as well.
+func TestDocs(t *testing.T) {
+	s := newStand(t, func(o *Options) {
+		o.API = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the API") })
+		o.Docs = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the docs") })
+	})
+	for _, path := range []string{"/openapi.json", "/docs"} {
+		res, body := s.ask(t, path, func(r *http.Request) { r.Header.Del("Authorization") })
+		require.Equal(t, 200, res.StatusCode, path)
+		require.Equal(t, "the docs", body)
+		res, _ = s.ask(t, path, func(r *http.Request) { r.Host = "evil.example" })
+		require.Equal(t, 403, res.StatusCode, path)
+		res, _ = s.ask(t, path+"?token=x", nil)
+		require.Equal(t, 400, res.StatusCode, path)
+	}
+	res, _ := s.ask(t, "/openapi.yaml", func(r *http.Request) { r.Header.Del("Authorization") })
+	require.Equal(t, 401, res.StatusCode)
+}
+
 // No line of the log holds the caller's words: path, query, header, token.
 func TestLogHoldsNoWords(t *testing.T) {
 	s := newStand(t, nil)

@@ -39,7 +39,7 @@ type Live struct {
 
 // Handlers are what answers: see Options.
 type Handlers struct {
-	API, Door, Pages http.Handler
+	API, Docs, Door, Pages http.Handler
 	// Close releases what they hold, after the drain; nil where they hold nothing.
 	Close func(ctx context.Context) error
 }
@@ -96,7 +96,7 @@ func (s *Service) build(ctx context.Context, ln net.Listener, metrics http.Handl
 		if s.handlers, err = p.Build(ctx, s.live); err != nil {
 			return err
 		}
-		o.API, o.Door, o.Pages = s.handlers.API, s.handlers.Door, s.handlers.Pages
+		o.API, o.Docs, o.Door, o.Pages = s.handlers.API, s.handlers.Docs, s.handlers.Door, s.handlers.Pages
 	}
 	s.Server, err = newServerOn(ln, o)
 	return err

@@ -50,6 +50,11 @@ judge: {threshold: 0, ask_below: 0}
 ledger: {path: ./v.db}
 permissions:
   - {id: mails, skill: "mail.send", then: ask, reason: "mails leave the house"}
+  - {id: records, skill: "crm.update", then: ask, reason: "records are dear"}
+skills:
+  known:
+    - {name: crm.update, description: Change a record., effect: modify, reaches: self,
+       parameters: {type: object, required: [id], additionalProperties: false, properties: {id: {type: string, x-target: true}}}}
 approvals: {inbox: true, timeout: 10m, pending: {user: 100, conversation: 100, process: 1000}, who: [{users: ["carl"], approvers: ["bob"]}]}
 limits: {turn: {calls: 1000}, agent: {calls: 1000}, conversation: {calls: 10000}}
 `

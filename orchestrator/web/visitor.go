@@ -2,9 +2,11 @@ package web
 
 import (
 	"crypto/subtle"
+	"math"
 	"net/http"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/vedette-dev/vedette/orchestrator/access"
@@ -85,10 +87,22 @@ func (p *Pages) forScope(scope access.Scope, next page) http.HandlerFunc {
 		case !v.principal.May(scope):
 			p.showFailure(w, v, failure{http.StatusForbidden, "Your token doesn't let you in here",
 				"It lacks the scope " + string(scope) + ". Sign in with a token that has it: vedette token create --scope."})
+		case p.isTooFast(w, v.principal):
+			p.showFailure(w, v, failure{http.StatusTooManyRequests, "That was too fast",
+				"Your token may send no more requests at the moment. Nothing was changed. Wait a little, and do it again."})
 		default:
 			next(w, r, v)
 		}
 	}
+}
+
+// isTooFast counts a request against the rate of its visitor's token: a session is no way round it.
+func (p *Pages) isTooFast(w http.ResponseWriter, who access.Principal) bool {
+	wait := p.o.Guard.Spend(who)
+	if wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	}
+	return wait > 0
 }
 
 // isPart reports whether a page, and no person, asks.

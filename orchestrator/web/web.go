@@ -23,6 +23,7 @@ import (
 type Guard interface {
 	SignIn(ctx context.Context, bearer string) (access.Principal, error)
 	Alive(p access.Principal) bool
+	Spend(p access.Principal) (wait time.Duration)
 	WrapOpen(next http.Handler) http.Handler
 }
 
@@ -158,6 +159,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 	h.Set("Cache-Control", "no-store")
+	out := problem.Watch(w)
 	defer func() {
 		v := recover()
 		if v == nil {
@@ -167,6 +169,9 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(v)
 		}
 		p.o.Log.Error("a page broke; please report it", "request_id", problem.RequestID(r.Context()), "stack", string(debug.Stack()))
+		if out.Begun() { // it must not look whole
+			panic(http.ErrAbortHandler)
+		}
 		http.Error(w, "The page broke. The server's log says more.", http.StatusInternalServerError)
 	}()
 	if !p.enter() {
@@ -175,7 +180,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.running.Done()
-	p.handler.ServeHTTP(w, r)
+	p.handler.ServeHTTP(out, r)
 }
 
 // onNothing answers for paths that there are not, and leads the front door to where work is.

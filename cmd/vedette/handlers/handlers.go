@@ -37,6 +37,6 @@ func Build(version string, examples []string) Builder {
 		if err != nil {
 			return serve.Handlers{}, errors.Join(err, end(ctx))
 		}
-		return serve.Handlers{API: a, Pages: pages, Door: door, Close: end}, nil
+		return serve.Handlers{API: a, Docs: a.Docs(), Pages: pages, Door: door, Close: end}, nil
 	}
 }

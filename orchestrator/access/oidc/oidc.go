@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -67,7 +68,8 @@ type Issuer struct {
 	o      Options
 	client *http.Client
 
-	asking sync.Mutex // held while the issuer is asked where its keys are
+	asking chan struct{} // holds a token while the issuer is asked where its keys are
+	tries  atomic.Int64  // questions that have ended
 	mu     sync.Mutex
 	tokens *gooidc.IDTokenVerifier // nil until it was asked
 	asked  time.Time
@@ -100,7 +102,7 @@ func New(o Options) (*Issuer, error) {
 			}
 		}
 	}
-	return &Issuer{o: o, client: newClient(o.Transport, o.Now)}, nil
+	return &Issuer{o: o, client: newClient(o.Transport, o.Now), asking: make(chan struct{}, 1)}, nil
 }
 
 // IsSafeAddress reports whether keys that come from the address are the issuer's: it is https, or
@@ -145,6 +147,10 @@ func (i *Issuer) Authenticate(ctx context.Context, bearer string) (access.Princi
 	return p, nil
 }
 
+// errAskedMeanwhile is told to requests that waited for a question which got no answer. Each asking again in
+// turn would hold them up for as long as there are of them.
+var errAskedMeanwhile = errors.New("the issuer was asked meanwhile and did not answer")
+
 // findVerifier returns what checks tokens, and asks the issuer where its keys are once an hour.
 func (i *Issuer) findVerifier(ctx context.Context) (*gooidc.IDTokenVerifier, error) {
 	now := i.o.Now()
@@ -152,15 +158,33 @@ func (i *Issuer) findVerifier(ctx context.Context) (*gooidc.IDTokenVerifier, err
 	if v != nil && age < refreshAfter {
 		return v, nil
 	}
-	if v != nil && !i.asking.TryLock() {
-		return v, nil // another request is asking
-	} else if v == nil {
-		i.asking.Lock()
+	tries := i.tries.Load()
+	if v != nil {
+		select {
+		case i.asking <- struct{}{}:
+		default:
+			return v, nil // another request is asking
+		}
+	} else {
+		select {
+		case i.asking <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	defer i.asking.Unlock()
+	defer func() { <-i.asking }()
 	if v, age = i.known(now); v != nil && age < refreshAfter {
 		return v, nil
 	}
+	if v == nil && i.tries.Load() != tries {
+		return nil, errAskedMeanwhile
+	}
+	return i.refresh(ctx, v, age, now)
+}
+
+// refresh asks the issuer where its keys are. Where it can't be asked, what was known counts on for a day.
+func (i *Issuer) refresh(ctx context.Context, v *gooidc.IDTokenVerifier, age time.Duration, now time.Time) (*gooidc.IDTokenVerifier, error) {
+	defer i.tries.Add(1)
 	fresh, err := i.discover(ctx)
 	switch {
 	case err == nil:
