@@ -199,7 +199,7 @@ func showWeakReviewer(t *testing.T) {
 	for name, settings := range map[string]string{"never asked": "canaries: {every: 0s}", "bribed": "mode: enforce"} {
 		p := build(t, writeAttacked(t, approvingModel(url, settings)), assembly.Options{})
 		if name == "bribed" {
-			require.Eventually(t, func() bool { return len(p.CanaryFailed()) > 0 }, 30*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return len(p.CanaryFailed()) > 0 }, 4*time.Minute, time.Millisecond)
 		}
 		for _, l := range []attackLine{doubted, plain} {
 			c, bad := cases.Parser{Calls: p.Checkpoint}.Parse(l.text)

@@ -188,6 +188,7 @@ func TestHabits(t *testing.T) {
 		"a hard signal":    {usual, pay{day: 61, amount: 900, request: "the payment of eve@evil.test"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each has a tenant of its own
 			p := newTenant(t, habitsOn)
 			p.approve(tc.before...)
 			require.Equal(t, tc.asked, p.isAsked(tc.now))

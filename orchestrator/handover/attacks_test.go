@@ -43,7 +43,7 @@ func TestAnotherCallAfterAnEdit(t *testing.T) {
 	_, err := o.Inbox.Answer(context.Background(), approval.Answer{Approval: a.Approval, Word: approval.Yes, By: "bob", Via: "test",
 		Edit: json.RawMessage(`{"id":"c7","note":"hates tea"}`)})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(o.records(a.ID, sentinel.RecordDecision)) > 0 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(o.records(a.ID, sentinel.RecordDecision)) > 0 }, 4*time.Minute, time.Millisecond)
 	q := proposal()
 	q.Skill, q.Arguments = "crm.read", json.RawMessage(`{"id":"c9"}`)
 	b, err := o.Handover.Propose(context.Background(), q)

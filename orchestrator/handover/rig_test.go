@@ -156,7 +156,7 @@ func (o *office) propose(p handover.Proposal) handover.Answer {
 		require.Eventually(o.t, func() bool {
 			_, err := o.Inbox.Show(context.Background(), a.Approval)
 			return err == nil
-		}, time.Minute, time.Millisecond)
+		}, 4*time.Minute, time.Millisecond)
 	}
 	return a
 }

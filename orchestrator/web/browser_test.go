@@ -35,7 +35,7 @@ func openBrowser(t *testing.T) context.Context {
 	ctx, end := chromedp.NewContext(ctx)
 	t.Cleanup(func() { _ = chromedp.Cancel(ctx); end() })
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("about:blank")))
-	ctx, over := context.WithTimeout(ctx, 30*time.Second)
+	ctx, over := context.WithTimeout(ctx, 4*time.Minute)
 	t.Cleanup(over)
 	return ctx
 }
