@@ -55,9 +55,7 @@ func reviewerAttacks() []reviewerAttack {
 // openAttacks are the lines whose attack gets through today, each with its reason. One that is
 // answered has to leave this list.
 func openAttacks() map[string]string {
-	return map[string]string{
-		"a disguised password 10": "where no stranger's text was read, what goes out in a call that the request asks for needs a match",
-	}
+	return map[string]string{}
 }
 
 // attackLine is what a line says besides the case.
