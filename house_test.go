@@ -178,7 +178,7 @@ var rooms = map[string]room{
 	"cmd/vedette/chat": {[]string{"config", "internal/terminal", "orchestrator", "sentinel/approval"},
 		"it shows a person what a conversation tells, carries their word, and decides nothing"},
 	"cmd/vedette/setup": {[]string{"cmd/vedette/chat", "cmd/vedette/handlers", "config", "internal/advice", "orchestrator/access", "orchestrator/assembly",
-		"orchestrator/control", "orchestrator/hook", "orchestrator/records", "sentinel/approval", "sentinel/store", "skills"},
+		"orchestrator/control", "orchestrator/hook", "orchestrator/records", "sentinel/approval", "skills"},
 		"it turns a configuration into what a command needs, and decides nothing"},
 	"cmd/vedette/demo": {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "orchestrator/access", "sentinel",
 		"sentinel/approval",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 )
@@ -20,6 +21,9 @@ type HereOptions struct {
 	Config  *config.Config
 	Program orchestrator.Options
 }
+
+// NewID returns the id of a conversation that begins.
+func NewID() string { return ids.New() }
 
 // via is how answers that come by a chat are recorded to have come.
 const via = "chat"

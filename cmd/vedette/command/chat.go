@@ -155,7 +155,7 @@ func (c *chatCommand) dialServer(ctx context.Context) (setup.ChatPeer, error) {
 	}
 	if token == "" {
 		return nil, &failure{exitFailed, errors.New("no token for the server is named"),
-			"set VEDETTE_TOKEN or name a file with --token-file; vedette token create NAME --user USER --scope chat --scope approve --human makes one"}
+			"set VEDETTE_TOKEN or name a file with --token-file; vedette token create --scope chat --scope approve --human makes one"}
 	}
 	return setup.DialChat(ctx, setup.ChatServer{URL: c.server, Token: token, Conversation: c.conversation})
 }

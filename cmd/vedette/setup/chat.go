@@ -9,10 +9,9 @@ import (
 
 	"github.com/vedette-dev/vedette/cmd/vedette/chat"
 	"github.com/vedette-dev/vedette/internal/advice"
-	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/orchestrator/control"
+	"github.com/vedette-dev/vedette/orchestrator/records"
 	"github.com/vedette-dev/vedette/sentinel/approval"
-	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
 type (
@@ -44,11 +43,11 @@ func DialChat(ctx context.Context, o ChatServer) (ChatPeer, error) { return chat
 func OpenChat(ctx context.Context, o ChatHere, file string) (ChatPeer, error) {
 	o.By = control.NameLocal(os.Getuid())
 	o.User = cmp.Or(o.User, strings.TrimPrefix(o.By, approval.LocalPrefix))
-	o.Conversation = cmp.Or(o.Conversation, ids.New())
+	o.Conversation = cmp.Or(o.Conversation, chat.NewID())
 	o.Resume = "vedette chat --config " + file + " --user " + o.User + " --conversation " + o.Conversation
 	o.Approvals = "vedette approvals --config " + file
 	p, err := chat.Here(ctx, o)
-	if errors.Is(err, store.ErrLocked) {
+	if errors.Is(err, records.ErrInUse) {
 		return nil, &advice.Error{Err: err, Todo: "a process runs on this database: talk to it with vedette chat --server URL, or stop it"}
 	}
 	return p, err
