@@ -19,6 +19,9 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store/keys"
 )
 
+// ErrInUse is wrapped by the error of an answer where another process has the database open.
+var ErrInUse = store.ErrLocked
+
 // Source says where the ledger, the key that verifies it and the keys that open the
 // journal are.
 type Source struct {
