@@ -203,21 +203,25 @@ type agent struct {
 	command func(*rig) []string
 	env     []string
 	keeps   bool // it can't run changed arguments
+	// interrupts says that its run ends with a call that waits for a person, and goes on at a line.
+	interrupts bool
 }
 
 // run is one run of an agent's program.
 type run struct {
 	*exec.Cmd
-	out, errs bytes.Buffer
-	runs      string
-	in        io.WriteCloser
+	out, errs  bytes.Buffer
+	runs       string
+	in         io.WriteCloser
+	interrupts bool
 }
 
 // start starts a program that mails to somebody, with the server at that address.
 func (r *rig) start(t *testing.T, a agent, to, url string, patience int, env ...string) *run {
 	t.Helper()
 	args := append(a.command(r), "Mail the figures to "+to)
-	one := &run{Cmd: exec.CommandContext(t.Context(), args[0], args[1:]...), runs: filepath.Join(t.TempDir(), "runs")}
+	one := &run{Cmd: exec.CommandContext(t.Context(), args[0], args[1:]...), runs: filepath.Join(t.TempDir(), "runs"),
+		interrupts: a.interrupts}
 	src, err := filepath.Abs("python/src")
 	require.NoError(t, err)
 	one.Env = append(os.Environ(), "PYTHONPATH="+src, "PYTHONDONTWRITEBYTECODE=1", "RUNS="+one.runs, "MODEL_URL="+r.model.BaseURL(),
@@ -228,6 +232,15 @@ func (r *rig) start(t *testing.T, a agent, to, url string, patience int, env ...
 	require.NoError(t, err)
 	require.NoError(t, one.Start())
 	return one
+}
+
+// resume tells a program that was interrupted to go on, as if its own user had said yes.
+func (o *run) resume(t *testing.T) {
+	t.Helper()
+	if o.interrupts {
+		_, err := o.in.Write([]byte("\n"))
+		require.NoError(t, err)
+	}
 }
 
 // end waits for the program, and returns what it said and the letters that were sent.
