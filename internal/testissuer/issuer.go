@@ -81,6 +81,7 @@ func Start(t testing.TB, callback string) *Issuer {
 		}
 		mux.ServeHTTP(w, r)
 	}))
+	i.URL = strings.Replace(i.URL, "127.0.0.1", "localhost", 1) // another site than that of 127.0.0.1
 	t.Cleanup(i.Close)
 	return i
 }
