@@ -44,6 +44,7 @@ var rooms = map[string]room{
 
 	"internal/arrival":            {nil, "it carries requests of tests and knows no server"},
 	"internal/owntest":            {nil, "it runs a test again and knows none of them"},
+	"internal/testissuer":         {nil, "it is an issuer for tests and knows no client of it"},
 	"internal/testclock":          {nil, "it is a clock for tests and knows nothing that goes by it"},
 	"internal/watchdog":           {nil, "it runs test programs and knows none of them"},
 	"limits/redisstore/redistest": {nil, "it starts a server for tests and knows no store"},

@@ -215,6 +215,16 @@ var descriptions = map[string]string{
 	"ServerOIDC.user_turns":   "human: what its users send as a request are a person's own words.",
 	"ServerOIDC.per_minute":   "Requests a minute of each user (default server.limits.per_minute).",
 
+	"ServerOIDC.sign_in": "People sign in to the pages at the issuer.",
+
+	"ServerSignIn.client_id": "Name of this server at the issuer, for its pages. Their address there is public_url and /login/callback.",
+	"ServerSignIn.client_secret": "What proves that it is this server; take it from the environment: ${NAME}. A public client has " +
+		"none.",
+	"ServerSignIn.client_secret_file": "File that holds it instead, which others can't read.",
+	"ServerSignIn.scopes": "What the issuer is asked for besides openid, such as email, groups, offline_access (default none). User and " +
+		"groups must then stand in the ID token.",
+	"ServerSignIn.only": "true: the pages take no token, and people sign in at the issuer alone.",
+
 	"ServerGroup.group":  "Name of the group, as the claim has it.",
 	"ServerGroup.scopes": "What its members may do.",
 

@@ -15,7 +15,6 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/access/oidc"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
-	"github.com/vedette-dev/vedette/skills"
 )
 
 // Program is what a program adds to a configuration that is served.
@@ -32,6 +31,8 @@ type Live struct {
 	Orchestrator *orchestrator.Orchestrator
 	Config       *config.Config
 	Guard        *access.Guard
+	// Issuer signs people in to pages; nil where the configuration has no client of an issuer.
+	Issuer *oidc.Issuer
 	// URL is the address by which the server is reached, without a slash at its end.
 	URL string
 	Log *slog.Logger
@@ -82,7 +83,14 @@ func Start(ctx context.Context, cfg *config.Config, p Program) (*Service, error)
 // build makes guard, handlers and server.
 func (s *Service) build(ctx context.Context, ln net.Listener, metrics http.Handler, p Program) (err error) {
 	cfg := s.live.Config
-	if s.live.Guard, err = newGuard(s.live, ln.Addr().String()); err != nil {
+	issuer, err := newIssuer(cfg.Server.Auth.OIDC, s.live.Log)
+	if err != nil {
+		return err
+	}
+	if cfg.Server.Auth.OIDC.SignIn.ClientID != "" {
+		s.live.Issuer = issuer
+	}
+	if s.live.Guard, err = newGuard(s.live, issuer, ln.Addr().String()); err != nil {
 		return err
 	}
 	if s.health, err = newHealth(ctx, s.live.Orchestrator); err != nil {
@@ -136,17 +144,13 @@ func (s *Service) drainAll(ctx context.Context) (err error) {
 }
 
 // newGuard makes the guard of a server that listens on an address.
-func newGuard(l Live, address string) (*access.Guard, error) {
+func newGuard(l Live, issuer *oidc.Issuer, address string) (*access.Guard, error) {
 	c := l.Config.Server
 	o := access.GuardOptions{
 		Tokens: l.Orchestrator.Parts().Tokens, Usual: access.Limits{PerMinute: c.Limits.PerMinute}, MaxBody: int64(c.Limits.Body), Log: l.Log,
 	}
 	o.Hosts, o.Origins = listNames(c, address)
-	if c.Auth.OIDC.Issuer != "" {
-		issuer, err := newIssuer(c.Auth.OIDC, l.Log)
-		if err != nil {
-			return nil, &skills.PathError{Path: "server.auth.oidc", Msg: err.Error()}
-		}
+	if issuer != nil {
 		o.Issuer = issuer
 	}
 	return access.NewGuard(o)
@@ -171,26 +175,4 @@ func listNames(c config.Server, address string) (hosts, origins []string) {
 		hosts, origins = append(hosts, own), append(origins, scheme+own)
 	}
 	return hosts, origins
-}
-
-// newIssuer makes what checks an issuer's tokens.
-func newIssuer(c config.ServerOIDC, log *slog.Logger) (*oidc.Issuer, error) {
-	o := oidc.Options{
-		Issuer: c.Issuer, Audience: c.Audience, UserClaim: c.UserClaim, ScopesClaim: c.ScopesClaim, ScopePrefix: c.ScopePrefix,
-		Scopes: readScopes(c.Scopes), GroupsClaim: c.GroupsClaim, Groups: map[string][]access.Scope{}, UserTurns: c.UserTurns,
-		Limits: access.Limits{PerMinute: c.PerMinute}, Log: log,
-	}
-	for _, g := range c.Groups {
-		o.Groups[g.Group] = readScopes(g.Scopes)
-	}
-	return oidc.New(o)
-}
-
-// readScopes makes scopes of the configuration's words, which it has checked.
-func readScopes(words []string) []access.Scope {
-	out := make([]access.Scope, len(words))
-	for i, w := range words {
-		out[i] = access.Scope(w)
-	}
-	return out
 }

@@ -119,12 +119,16 @@ type changes struct {
 	rules []map[string]any
 	pages web.Options
 	short bool // approvals expire after a moment
+	clock *clock
 }
 
 func open(t testing.TB, c changes) *house {
 	t.Helper()
 	h := &house{t: t, dir: t.TempDir(), ran: &syncBuffer{}, log: &syncBuffer{}, clock: &clock{}, secret: map[string]string{},
 		ids: map[string]string{}}
+	if c.clock != nil {
+		h.clock = c.clock
+	}
 	src, err := json.Marshal(map[string]any{"rules": append(c.rules, map[string]any{"when": map[string]any{},
 		"reply": map[string]any{"content": "I say nothing."}})})
 	require.NoError(t, err)
@@ -188,7 +192,7 @@ func (h *house) start(c changes) {
 	h.server = httptest.NewUnstartedServer(nil)
 	address := h.server.Listener.Addr().String()
 	h.guard, err = access.NewGuard(access.GuardOptions{Tokens: h.tokens, Hosts: []string{"127.0.0.1"},
-		Origins: []string{"http://" + address}, Log: log})
+		Origins: []string{"http://" + address}, Log: log, Now: h.clock.now})
 	require.NoError(h.t, err)
 	o := c.pages
 	o.Orchestrator, o.Guard, o.Log, o.Now = h.o, h.guard, log, h.clock.now

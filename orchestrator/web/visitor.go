@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,16 +31,22 @@ func (p *Pages) cookieName(r *http.Request, what string) string {
 const (
 	cookieSession = "session"
 	cookieSignIn  = "sign-in"
+	cookieJourney = "journey"
 )
 
 // setCookie sets a cookie of ours; an empty value takes it away.
 func (p *Pages) setCookie(w http.ResponseWriter, r *http.Request, what, value string) {
+	http.SetCookie(w, p.newCookie(r, what, value))
+}
+
+// newCookie makes a cookie that comes from no other site.
+func (p *Pages) newCookie(r *http.Request, what, value string) *http.Cookie {
 	c := &http.Cookie{Name: p.cookieName(r, what), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: p.secure || r.TLS != nil}
 	if value == "" {
 		c.MaxAge = -1
 	}
-	http.SetCookie(w, c)
+	return c
 }
 
 // readCookie returns a cookie of ours. Two of one name are none: somebody else set one of them.
@@ -50,7 +57,8 @@ func (p *Pages) readCookie(r *http.Request, what string) string {
 	return ""
 }
 
-// findVisitor returns who has signed in; nil where the session is over or its token is revoked.
+// findVisitor returns who has signed in; nil where the session is over, its token is revoked, or its issuer
+// no longer lets the person in.
 func (p *Pages) findVisitor(r *http.Request, acts bool) *visitor {
 	id := p.readCookie(r, cookieSession)
 	if id == "" {
@@ -61,16 +69,18 @@ func (p *Pages) findVisitor(r *http.Request, acts bool) *visitor {
 		return nil
 	}
 	if !p.o.Guard.Alive(s.principal) {
-		p.sessions.finish(id)
-		return nil
+		if s, ok = p.renew(r.Context(), id, s); !ok {
+			p.sessions.finish(id)
+			return nil
+		}
 	}
 	return &visitor{s, id}
 }
 
 // isHere reports whether a visitor still counts, for requests that wait.
 func (p *Pages) isHere(v *visitor) bool {
-	_, ok := p.sessions.find(v.id, false)
-	return ok && p.o.Guard.Alive(v.principal)
+	s, ok := p.sessions.find(v.id, false)
+	return ok && p.o.Guard.Alive(s.principal) && slices.Equal(s.principal.Scopes, v.principal.Scopes)
 }
 
 // page answers a visitor.

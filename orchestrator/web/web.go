@@ -27,12 +27,27 @@ type Guard interface {
 	WrapOpen(next http.Handler) http.Handler
 }
 
+// Issuer signs people in at its own pages; *oidc.Issuer is one. Begin returns the address to which a
+// browser is led, and an attempt, which is secret. Finish says who came back to the callback. Renew asks
+// again about a person who signed in. The errors wrap access.ErrAway, access.ErrDeclined, or
+// access.ErrUnauthenticated.
+type Issuer interface {
+	Begin(ctx context.Context, callback string) (address, attempt string, err error)
+	Finish(ctx context.Context, callback, attempt string, answer url.Values) (p access.Principal, renewal string, err error)
+	Renew(ctx context.Context, old access.Principal, renewal string) (p access.Principal, next string, err error)
+	Name() string
+}
+
 // Options are the parts of Pages. Orchestrator and Guard are required.
 type Options struct {
 	Orchestrator *orchestrator.Orchestrator
 	// Guard signs people in, and refuses foreign hosts and origins. A guard that stands before the
 	// pages already does no harm.
 	Guard Guard
+	// Issuer signs people in besides tokens; nil signs none in. It needs PublicURL, to which it leads back.
+	Issuer Issuer
+	// IssuerOnly takes no token: the issuer alone signs people in.
+	IssuerOnly bool
 	// PublicURL is the address by which browsers reach the pages: "https://vedette.example.com". With
 	// https cookies are for TLS alone. Empty, the request's own Host counts.
 	PublicURL string
@@ -90,6 +105,9 @@ func New(o Options) (*Pages, error) {
 	if err != nil || o.PublicURL != "" && (u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "") {
 		return nil, errors.New("the pages' public URL is no address of a host: give one such as https://vedette.example.com")
 	}
+	if o.Issuer != nil && u.Host == "" || o.Issuer == nil && o.IssuerOnly {
+		return nil, errors.New("an issuer leads people back to the pages' address: set Options.Issuer and Options.PublicURL")
+	}
 	o.Idle, o.Longest, o.Poll = cmp.Or(o.Idle, defaultIdle), cmp.Or(o.Longest, defaultLongest), cmp.Or(o.Poll, defaultPoll)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -116,6 +134,9 @@ func (p *Pages) newMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /static/{name}", p.files.onStatic)
 	signin{p}.register(mux)
+	if p.o.Issuer != nil {
+		redirect{p}.register(mux)
+	}
 	approvals{p}.register(mux)
 	standings{p}.register(mux)
 	chat{p}.register(mux)
