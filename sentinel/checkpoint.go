@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel/touch"
@@ -66,7 +66,8 @@ type Options struct {
 	Values    ValuesMode
 	// Evidence says what the evidence of a call shows; see Call.Evidence.
 	Evidence EvidenceOptions
-	// PolicyDigest identifies the configuration in every record.
+	// PolicyDigest identifies the configuration in every record. Gates, AskTimeout, Pending and
+	// PolicyDigest are the first Policy: see Checkpoint.SetPolicy.
 	PolicyDigest string
 	// Observe is told of every decision and outcome after it was recorded.
 	// It must not block; what it is handed may hold values.
@@ -103,7 +104,7 @@ type Event struct {
 // zero value denies everything.
 type Checkpoint struct {
 	o        Options
-	gates    map[string]Gate
+	inForce  atomic.Pointer[policy]
 	records  recordMaker
 	refused  refusedLimit
 	inFlight flightList
@@ -123,26 +124,10 @@ func New(o Options) (*Checkpoint, error) {
 	if o.Values == "" {
 		o.Values = ValuesKeys
 	}
-	p := &Checkpoint{o: o, gates: map[string]Gate{}, records: recordMaker{o.DigestKey, o.Values, o.PolicyDigest, o.Registry}}
-	var errs []error
-	for _, g := range o.Gates {
-		n := g.Name()
-		_, isSkip := g.(skipGate)
-		switch {
-		case !slices.Contains(innerGates(), n):
-			errs = append(errs, fmt.Errorf("gate %q is not one of %v", n, innerGates()))
-		case p.gates[n] != nil:
-			errs = append(errs, fmt.Errorf("gate %q is there twice", n))
-		case isSkip && mandatory[n]:
-			errs = append(errs, fmt.Errorf("gate %q can't be switched off", n))
-		}
-		p.gates[n] = g
-	}
-	for _, n := range innerGates() {
-		if p.gates[n] == nil {
-			errs = append(errs, fmt.Errorf("gate %q is missing", n))
-		}
-	}
+	p := &Checkpoint{o: o, records: recordMaker{o.DigestKey, o.Values, o.Registry}}
+	first, err := newPolicy(Policy{Gates: o.Gates, AskTimeout: o.AskTimeout, Pending: o.Pending, Digest: o.PolicyDigest})
+	p.inForce.Store(first)
+	errs := []error{err}
 	if o.Registry == nil {
 		errs = append(errs, errors.New("the registry of skills is missing"))
 	}
@@ -184,7 +169,7 @@ func (p *Checkpoint) Decide(ctx context.Context, c Call) (Decision, error) {
 
 // askGate asks one gate. What can't judge denies: a gate that isn't there, one
 // that panics, one that returns an error. start is when it is asked.
-func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start time.Time) (v Verdict) {
+func (p *Checkpoint) askGate(ctx context.Context, pol *policy, name string, c Call, start time.Time) (v Verdict) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.logger().Error("a gate panicked", "gate", name, "stack", string(debug.Stack()))
@@ -192,7 +177,7 @@ func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start tim
 		}
 		v.Gate, v.Elapsed = name, p.since(start)
 	}()
-	g := p.gates[name]
+	g := pol.gates[name]
 	if g == nil {
 		return Verdict{State: Failed, Code: name + ".missing", Reason: "the gate is missing"}
 	}

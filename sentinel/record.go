@@ -145,7 +145,6 @@ func wordOfTaint(c Call) string {
 type recordMaker struct {
 	key      [32]byte // salts digests
 	values   ValuesMode
-	policy   string // digest
 	registry *skills.Registry
 }
 
@@ -161,7 +160,7 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	g := c.Grant()
 	b := body{
 		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Remote: g.Remote(), ReportBy: d.reportBy.UTC(), Effect: c.Effect(),
-		Outward: c.Outward(), Tainted: c.Tainted(), Taint: wordOfTaint(c), MissionBy: g.MissionBy(), Policy: m.policy,
+		Outward: c.Outward(), Tainted: c.Tainted(), Taint: wordOfTaint(c), MissionBy: g.MissionBy(), Policy: d.Policy,
 		Digest: m.keyedDigest(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
 		Bound: m.boundsOf(d.Bound), AskedAt: d.Asked.UTC(), ExpiresAt: d.Expires.UTC(),
 		AnsweredAt: d.Answered.UTC(), Approver: d.Approver, Via: d.Via,

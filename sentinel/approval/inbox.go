@@ -28,8 +28,8 @@ type InboxOptions struct {
 	Key [32]byte
 	// Skills finds a skill whose calls people may edit; nil refuses edits.
 	Skills func(name string) (*skills.Skill, bool)
-	// PolicyDigest names the configuration: a standing approval holds under the one that it was made
-	// under. If empty, there are none.
+	// PolicyDigest names the configuration of decisions that name none: a standing approval holds under
+	// the one that it was made under. Where both are empty, there are none.
 	PolicyDigest string
 	// Policy says who may answer; nil lets everybody who is authenticated, and one yes is enough.
 	Policy *Policy
