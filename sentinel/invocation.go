@@ -487,6 +487,25 @@ func (i *invocation) waitAndRun(ctx context.Context, e flightEntry) (res skills.
 	return p.o.Executors[c.Name()].Execute(skills.WithApproved(ctx, listApproved(bound)), i.warrant, c.Order())
 }
 
+// stopBeforeStart asks for pauses, and asks the rules again where another policy came in force since
+// the decision. It is asked when nothing stands between the call and its start but the start. Nil
+// lets it start.
+func (i *invocation) stopBeforeStart(ctx context.Context) *stoppedError {
+	if v, ok := i.p.pauseVerdict(i.call.Grant().User(), i.call.Name()); ok {
+		no := i.decision
+		no.putVerdict(v)
+		return &stoppedError{CodeOutcomePaused, no}
+	}
+	now := i.p.policyInForce()
+	if now == i.policy {
+		return nil
+	}
+	if no := i.p.askRulesNow(ctx, now, i.call, i.decision); no.Outcome != Allow {
+		return &stoppedError{CodeWithdrawn, no}
+	}
+	return nil
+}
+
 // recordStopped records that a pause or another policy kept an allowed call from starting, and
 // refuses it. It left no trace and says nothing about its skill.
 func (i *invocation) recordStopped(ctx context.Context, stopped *stoppedError) error {

@@ -1,7 +1,6 @@
 package sentinel
 
 import (
-	"context"
 	"errors"
 	"time"
 )
@@ -42,23 +41,4 @@ func stopOf(err error) *stoppedError {
 	var e *stoppedError
 	_ = errors.As(err, &e)
 	return e
-}
-
-// stopBeforeStart asks for pauses, and asks the rules again where another policy came in force since
-// the decision. It is asked when nothing stands between the call and its start but the start. Nil
-// lets it start.
-func (i *invocation) stopBeforeStart(ctx context.Context) *stoppedError {
-	if v, ok := i.p.pauseVerdict(i.call.Grant().User(), i.call.Name()); ok {
-		no := i.decision
-		no.putVerdict(v)
-		return &stoppedError{CodeOutcomePaused, no}
-	}
-	now := i.p.policyInForce()
-	if now == i.policy {
-		return nil
-	}
-	if no := i.p.askRulesNow(ctx, now, i.call, i.decision); no.Outcome != Allow {
-		return &stoppedError{CodeWithdrawn, no}
-	}
-	return nil
 }

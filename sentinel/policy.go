@@ -1,7 +1,6 @@
 package sentinel
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,30 +28,6 @@ type policy struct {
 	digest     string
 }
 
-// SetPolicy puts another policy in force. Calls that are judged from now on are judged by it. A call
-// that was judged by the one before keeps that one's verdicts and digest; once a person has approved
-// it, and before it starts, the rules of the policy that is in force then are asked again, and what
-// they don't allow doesn't start. What has started runs on. The error is that of New, and changes nothing.
-func (p *Checkpoint) SetPolicy(next Policy) error {
-	pol, err := newPolicy(next)
-	if err != nil {
-		return err
-	}
-	p.inForce.Store(pol)
-	return nil
-}
-
-// PolicyDigest returns the digest of the policy that is in force.
-func (p *Checkpoint) PolicyDigest() string { return p.policyInForce().digest }
-
-// policyInForce returns the policy that is in force. That of the zero Checkpoint has no gate, so it denies.
-func (p *Checkpoint) policyInForce() *policy {
-	if pol := p.inForce.Load(); pol != nil {
-		return pol
-	}
-	return &policy{}
-}
-
 // newPolicy checks a policy. A gate that is missing, unknown, there twice, or switched off though
 // it can't be, is an error.
 func newPolicy(o Policy) (*policy, error) {
@@ -77,22 +52,4 @@ func newPolicy(o Policy) (*policy, error) {
 		}
 	}
 	return pol, errors.Join(errs...)
-}
-
-// askRulesNow asks the rules of a policy about a call that was allowed and has not started. An answer
-// that was given to another question counts no more, and neither does one that was given beforehand
-// under another policy. The review's answer stands.
-func (p *Checkpoint) askRulesNow(ctx context.Context, pol *policy, c Call, allowed Decision) Decision {
-	d := allowed
-	yes, _ := d.Verdict(GateApproval)
-	for _, n := range ruleGates() {
-		d.putVerdict(p.askGate(ctx, pol, n, c, p.now()))
-	}
-	d.Policy = pol.digest
-	beforehand := yes.Meta[metaStanding] != "" && (c.Tainted() || pol.digest != allowed.Policy)
-	if beforehand || !slices.Equal(askingGates(d), askingGates(allowed)) {
-		yes = Verdict{Gate: GateApproval, State: NotReached} // it was the answer to another question
-	}
-	d.putAnswer(yes)
-	return d
 }

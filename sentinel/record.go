@@ -21,6 +21,9 @@ const (
 	RecordRefused  = "refused"  // a proposal that became no Call
 	RecordOutcome  = "outcome"  // what became of an allowed call
 	RecordPurge    = "purge"    // values of a user or a conversation were erased
+
+	RecordReloaded      = "reloaded"       // another policy came in force
+	RecordReloadRefused = "reload_refused" // it loosens, or needs a restart
 )
 
 // Record is one entry for the ledger, with the values that go to the journal

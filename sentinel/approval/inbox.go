@@ -134,6 +134,14 @@ func (in *Inbox) queryOpen(ctx context.Context) (calls map[string]string, err er
 	return calls, rows.Err()
 }
 
+// CountOpen returns how many approvals have no end yet: those that wait for an answer, and those whose
+// call has not heard it.
+func (in *Inbox) CountOpen() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.open)
+}
+
 // inquiry is what Approve asks: the call as the checkpoint shows it now.
 type inquiry struct {
 	id, digest string
