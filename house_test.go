@@ -221,6 +221,7 @@ var only = map[string][]string{
 	"github.com/prometheus":             {"orchestrator", "orchestrator/telemetry"}, // a library that anybody may count with counts values
 	"go.opentelemetry.io/otel":          {"orchestrator", "orchestrator/telemetry"},
 	"github.com/danielgtaylor/huma/v2":  {"orchestrator/api"},
+	"github.com/fsnotify/fsnotify":      {"orchestrator/serve"},
 	"github.com/goccy/go-yaml":          {"config", "agents/llm/scripted"},
 	"github.com/stretchr/testify":       {"limits/storetest", "skills/internal/runtest"},
 }

@@ -28,6 +28,10 @@ var descriptions = map[string]string{
 	"Config.assistants": "Assistants by name, which chat interfaces choose as their model below /assistants/v1/ (default one, vedette, " +
 		"that works as the rest of this file says).",
 	"Config.telemetry": "Metrics and traces, both off by default. No value of a call is in them.",
+	"Config.reload":    "What vedette serve does with a changed configuration while it runs.",
+
+	"Reload.allow_loosening": "Whether a reload may take up what lets more through (default false: that needs a restart). What the " +
+		"process runs by counts, so no reload can turn it on.",
 
 	"Model.model":       "What the server calls the model.",
 	"Model.base_url":    "The address before /chat/completions.",

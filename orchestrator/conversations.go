@@ -201,7 +201,7 @@ func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conve
 		if err != nil {
 			return nil, err
 		}
-		co.Scope = all
+		co.Scope = o.parts.LeaveOutWithdrawn(all)
 	}
 	if err := o.ending.refuseIfEnding(); err != nil {
 		return nil, err

@@ -15,9 +15,10 @@ import (
 
 // door shows the Orchestrator to its owner.
 type door struct {
-	parts *assembly.Parts
-	log   *slog.Logger
-	top   func() Top
+	parts  *assembly.Parts
+	log    *slog.Logger
+	top    func() Top
+	status func(context.Context) Status
 }
 
 // Pauses returns the pauses that hold.
@@ -25,6 +26,9 @@ func (d door) Pauses() []control.Pause { return d.parts.Pauses.List() }
 
 // Top returns what the process is doing.
 func (d door) Top() any { return d.top() }
+
+// Status returns how the process is.
+func (d door) Status(ctx context.Context) any { return d.status(ctx) }
 
 // InFlight returns the calls that wait for a person, for places or for their skill, or run.
 func (d door) InFlight() []sentinel.InFlight { return d.parts.Checkpoint.InFlight() }

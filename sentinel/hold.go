@@ -115,7 +115,7 @@ func (i *invocation) askAfterAll(ctx context.Context) error {
 // as the same before keeps its times.
 func (i *invocation) dateQuestion() {
 	p, d := i.p, &i.decision
-	timeout := p.o.AskTimeout
+	timeout := i.policy.askTimeout
 	if timeout <= 0 {
 		timeout = DefaultAskTimeout
 	}
@@ -175,9 +175,11 @@ func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
 		}
 		return err
 	}
+	i.policy = i.p.policyInForce() // a reload may have come while the person thought
 	c, d := i.remote.withGrantNow(i.call, i.desk).withTouchNow(env), shown
+	d.Policy = i.policy.digest
 	for _, n := range ruleGates() { // the review's answer stands
-		d.putVerdict(i.p.askGate(ctx, n, c, i.p.now()))
+		d.putVerdict(i.p.askGate(ctx, i.policy, n, c, i.p.now()))
 	}
 	bound, err := bindPaths(ctx, c, env)
 	if ctx.Err() != nil { // what the rules said without their time counts for nothing
@@ -257,7 +259,7 @@ func (i *invocation) countHeld() (leave func()) {
 		return func() {}
 	}
 	onRecord := i.held.isAbout(i.p.records.keyedDigest(d.Digest))
-	leave, full := i.p.pending.countIn(i.call.Grant(), i.p.o.Pending, onRecord)
+	leave, full := i.p.pending.countIn(i.call.Grant(), i.policy.pending, onRecord)
 	if full != "" {
 		d.putAnswer(refusePendingFull(full))
 		return func() {}

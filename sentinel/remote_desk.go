@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/vedette-dev/vedette/skills"
@@ -255,12 +254,12 @@ func (i remoteInvocation) denyRunsHere(context.Context) error {
 	return nil
 }
 
-// startElsewhere is the last step: from its return on the call may run. A pause that began while the
-// decision was written down still holds it back.
+// startElsewhere is the last step: from its return on the call may run. A pause that began, or a policy
+// that came in force, while the decision was written down still holds it back.
 func (i remoteInvocation) startElsewhere(ctx context.Context) error {
-	if v, ok := i.p.pauseVerdict(i.call.Grant().User(), i.call.Name()); ok {
-		i.began, i.failed = i.p.now(), &pausedError{v}
-		return i.recordPaused(ctx)
+	i.began = i.p.now()
+	if stopped := i.stopBeforeStart(ctx); stopped != nil {
+		return i.recordStopped(ctx, stopped)
 	}
 	i.slotTaken = false // the limiter hears of it with the report
 	return nil
@@ -294,14 +293,7 @@ func (r *RemoteDesk) Recheck(ctx context.Context, h Handed, now Grant) error {
 		code = CodeOutcomePaused
 		d.putVerdict(v)
 	} else {
-		yes, _ := d.Verdict(GateApproval)
-		for _, n := range ruleGates() {
-			d.putVerdict(p.askGate(ctx, n, c, p.now()))
-		}
-		if !slices.Equal(askingGates(d), askingGates(h.Decision)) || yes.Meta[metaStanding] != "" && c.Tainted() {
-			yes = Verdict{Gate: GateApproval, State: NotReached} // it was the answer to another question
-		}
-		d.putAnswer(yes)
+		d = p.askRulesNow(ctx, p.policyInForce(), c, d)
 	}
 	if d.Outcome == Allow {
 		return nil

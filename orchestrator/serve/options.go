@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/access"
 )
 
@@ -37,10 +38,10 @@ type Options struct {
 
 // The states of a Check.
 const (
-	OK       = "ok"
-	Degraded = "degraded" // it works, with less
-	Failed   = "failed"   // no work can be taken
+	OK       = orchestrator.CheckOK
+	Degraded = orchestrator.CheckDegraded // it works, with less
+	Failed   = orchestrator.CheckFailed   // no work can be taken
 )
 
 // Check is how one part is. It holds no value and no address: callers without a token read it.
-type Check struct{ Name, State string }
+type Check = orchestrator.Check

@@ -140,7 +140,9 @@ func TestPaths(t *testing.T) {
 	state := OK
 	s := newStand(t, func(o *Options) {
 		o.Version = map[string]string{"version": "v1"}
-		o.Checks = func(context.Context) []Check { return []Check{{"store", state}, {"review", Degraded}} }
+		o.Checks = func(context.Context) []Check {
+			return []Check{{Name: "store", State: state}, {Name: "review", State: Degraded}}
+		}
 		o.API = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			p, _ := access.FromContext(r.Context())
 			_, _ = io.WriteString(w, p.User)

@@ -22,6 +22,8 @@ type Program struct {
 	orchestrator.Options
 	// Build makes the handlers, once everything behind them is there; nil serves health alone.
 	Build func(ctx context.Context, l Live) (Handlers, error)
+	// Reloading has the Service take up a changed configuration while it runs.
+	Reloading Reloading
 	// Version is what /version answers.
 	Version any
 }
@@ -50,7 +52,7 @@ type Service struct {
 	*Server
 	live     Live
 	handlers Handlers
-	health   *health
+	watch    *watcher // nil where nothing is reloaded
 	drained  orchestrator.Drained
 }
 
@@ -93,11 +95,8 @@ func (s *Service) build(ctx context.Context, ln net.Listener, metrics http.Handl
 	if s.live.Guard, err = newGuard(s.live, issuer, ln.Addr().String()); err != nil {
 		return err
 	}
-	if s.health, err = newHealth(ctx, s.live.Orchestrator); err != nil {
-		return err
-	}
 	o := Options{
-		Config: cfg.Server, Guard: s.live.Guard, Metrics: metrics, Checks: s.health.look, Drain: s.drainAll, Version: p.Version, Log: s.live.Log,
+		Config: cfg.Server, Guard: s.live.Guard, Metrics: metrics, Checks: s.live.Orchestrator.Health, Drain: s.drainAll, Version: p.Version, Log: s.live.Log,
 	}
 	s.live.URL = urlOf(cfg.Server, ln.Addr().String())
 	if p.Build != nil {
@@ -106,7 +105,26 @@ func (s *Service) build(ctx context.Context, ln net.Listener, metrics http.Handl
 		}
 		o.API, o.Docs, o.Door, o.Pages = s.handlers.API, s.handlers.Docs, s.handlers.Door, s.handlers.Pages
 	}
-	s.Server, err = newServerOn(ln, o)
+	if s.Server, err = newServerOn(ln, o); err == nil && p.Reloading.Load != nil {
+		s.watch = watchConfiguration(p.Reloading, s.live.Orchestrator, s.live.Log)
+	}
+	return err
+}
+
+// Run is Server.Run, and takes up changed configurations until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	if s.watch == nil {
+		return s.Server.Run(ctx)
+	}
+	watching, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.watch.serve(watching)
+	}()
+	err := s.Server.Run(ctx)
+	stop()
+	<-ended
 	return err
 }
 
@@ -129,6 +147,9 @@ func (s *Service) Live() Live { return s.live }
 
 // Abort releases a Service that was started and never run.
 func (s *Service) Abort(ctx context.Context) error {
+	if s.watch != nil && s.watch.files != nil {
+		_ = s.watch.files.Close()
+	}
 	return errors.Join(s.drainAll(ctx), s.Close())
 }
 

@@ -28,8 +28,8 @@ type InboxOptions struct {
 	Key [32]byte
 	// Skills finds a skill whose calls people may edit; nil refuses edits.
 	Skills func(name string) (*skills.Skill, bool)
-	// PolicyDigest names the configuration: a standing approval holds under the one that it was made
-	// under. If empty, there are none.
+	// PolicyDigest names the configuration of decisions that name none: a standing approval holds under
+	// the one that it was made under. Where both are empty, there are none.
 	PolicyDigest string
 	// Policy says who may answer; nil lets everybody who is authenticated, and one yes is enough.
 	Policy *Policy
@@ -132,6 +132,14 @@ func (in *Inbox) queryOpen(ctx context.Context) (calls map[string]string, err er
 		calls[id] = call
 	}
 	return calls, rows.Err()
+}
+
+// CountOpen returns how many approvals have no end yet: those that wait for an answer, and those whose
+// call has not heard it.
+func (in *Inbox) CountOpen() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.open)
 }
 
 // inquiry is what Approve asks: the call as the checkpoint shows it now.

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -131,7 +132,8 @@ type matchedPath struct{ Arg, Kind, Real, SHA256 string }
 func (in *Inbox) newOffer(c sentinel.Call, d sentinel.Decision) *StandingOffer {
 	_, follows := c.Follows()
 	_, edited := c.Edited()
-	if in.o.PolicyDigest == "" || c.Skill() == nil || follows || edited || c.Tainted() || d.Degraded || c.Grant().User() == "" {
+	policy := cmp.Or(d.Policy, in.o.PolicyDigest)
+	if policy == "" || c.Skill() == nil || follows || edited || c.Tainted() || d.Degraded || c.Grant().User() == "" {
 		return nil
 	}
 	rule, ok := findOnlyAsk(d)
@@ -139,7 +141,7 @@ func (in *Inbox) newOffer(c sentinel.Call, d sentinel.Decision) *StandingOffer {
 		return nil
 	}
 	m := matched{
-		V: 1, Policy: in.o.PolicyDigest, User: c.Grant().User(), Remote: c.Remote(), Skill: c.Name(), SkillDigest: c.Skill().Digest(),
+		V: 1, Policy: policy, User: c.Grant().User(), Remote: c.Remote(), Skill: c.Name(), SkillDigest: c.Skill().Digest(),
 		Effect: string(c.Effect()), Outward: c.Outward(), Rule: rule, Args: map[string]any{},
 	}
 	out := &StandingOffer{SkillDigest: m.SkillDigest, Rule: rule, Fixed: []string{}}

@@ -10,6 +10,7 @@
 //	vedette test                the expectations that stand next to the rules
 //	vedette lint                rules that do nothing, effects that look too mild
 //	vedette ledger list         what was decided; show, verify and head beside it
+//	vedette status              how a running process is, and what became of the last reload
 //	vedette top                 the supervision tree of a running process
 //	vedette pause               stop the work of a user, of a skill, or all of it
 //	vedette version             which build this is
