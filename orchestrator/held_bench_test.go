@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/agents"
+	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 )
 
@@ -28,13 +31,20 @@ func heldBytes() float64 {
 func BenchmarkHeldTurn(b *testing.B) {
 	const held = 2000
 	o := with(echo(b))
-	o.quiet = true
+	o.quiet, o.tune.wait = true, time.Hour
 	o.config = "permissions: [{skill: note.echo, then: ask}]\n" +
 		"approvals: {inbox: true, timeout: 1h, pending: {process: 5000}}\n" +
 		"limits: {process: {turns: 8, waiting: 4000, agents: 8, wait: 10m, conversations: 5000}}\n"
 	r := start(b, o, orch("unused", "unused"))
-	r.models.orchestrator = scriptless("note.echo")
-	r.models.agents = r.models.orchestrator
+	m := scriptless("note.echo")
+	r.models.agents = m
+	r.models.orchestrator = chatFunc(func(ctx context.Context, q llm.Request) (llm.Response, error) {
+		out, err := m(ctx, q)
+		for n := range out.ToolCalls { // it waits for its agent however long a person takes
+			out.ToolCalls[n].Arguments = strings.Replace(out.ToolCalls[n].Arguments, `,"timeout_seconds":30`, "", 1)
+		}
+		return out, err
+	})
 	inbox, run := r.Parts().Inbox, 0
 	for b.Loop() {
 		run++
@@ -42,14 +52,20 @@ func BenchmarkHeldTurn(b *testing.B) {
 		var callers sync.WaitGroup
 		for n := range held {
 			c := r.open(fmt.Sprintf("c%d-%d", run, n), fmt.Sprint("u", n))
-			callers.Go(func() { _, _ = c.Send(context.Background(), "go") })
+			callers.Go(func() {
+				reply, err := c.Send(context.Background(), "go")
+				if err != nil || len(reply.Agents) != 1 || reply.Agents[0].State != agents.Completed {
+					b.Error(reply, err)
+				}
+			})
 		}
 		var list []approval.Item
 		require.Eventually(b, func() bool {
 			var err error
 			list, err = inbox.List(context.Background(), approval.Filter{})
-			return err == nil && len(list) == held
+			return b.Failed() || err == nil && len(list) == held
 		}, 10*time.Minute, 100*time.Millisecond)
+		require.False(b, b.Failed(), "turns ended before they were answered")
 		nothingHeld(b, r)
 		r.mu.Lock()
 		r.events = nil // the test's own

@@ -158,6 +158,10 @@ func (in *Inbox) prepareEdit(ctx context.Context, a Answer) (Answer, error) {
 	if err != nil {
 		return a, fmt.Errorf("%w: its arguments are none that a call can have: %w", ErrAnswer, err)
 	}
+	if in.o.Skills == nil {
+		return a, fmt.Errorf("%w: an edit needs the skill's schema, which the program alone has; start the program, then edit, or say yes or no now",
+			ErrAnswer)
+	}
 	skill, known := in.findSkill(row.Skill)
 	if !known || row.Commits != "" {
 		return a, fmt.Errorf("%w: this call can't be edited here; say yes or no to it", ErrAnswer)
@@ -187,9 +191,6 @@ func (in *Inbox) prepareEdit(ctx context.Context, a Answer) (Answer, error) {
 
 // findSkill returns a skill that calls can be edited of.
 func (in *Inbox) findSkill(name string) (*skills.Skill, bool) {
-	if in.o.Skills == nil {
-		return nil, false
-	}
 	return in.o.Skills(name)
 }
 
