@@ -126,7 +126,8 @@ WHERE kind = 'approvals.standing'`,
 			require.Equal(t, approval.StandingRevoked, out.State)
 			require.NoError(t, o.exec(edit.after))
 			if name == "its value is kept aside" {
-				require.NoError(t, o.exec(`INSERT INTO journal_values SELECT id, created, expires, call, conversation, user, kind, name, sealed FROM aside`))
+				require.NoError(t, o.exec(`INSERT INTO journal_values
+SELECT id, created, expires, call, conversation, user, kind, name, sealed FROM aside`))
 				require.NoError(t, o.exec(`UPDATE journal_keys SET wrapped = (SELECT wrapped FROM aside) WHERE id = (SELECT id FROM aside)`))
 			}
 			a := o.propose(like(1))

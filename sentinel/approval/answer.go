@@ -159,8 +159,8 @@ func (in *Inbox) prepareEdit(ctx context.Context, a Answer) (Answer, error) {
 		return a, fmt.Errorf("%w: its arguments are none that a call can have: %w", ErrAnswer, err)
 	}
 	if in.o.Skills == nil {
-		return a, fmt.Errorf("%w: an edit needs the skill's schema, which the program alone has; start the program, then edit, or say yes or no now",
-			ErrAnswer)
+		return a, fmt.Errorf("%w: an edit needs the skill's schema, which the program alone has; "+
+			"start the program, then edit, or say yes or no now", ErrAnswer)
 	}
 	skill, known := in.findSkill(row.Skill)
 	if !known || row.Commits != "" {
