@@ -30,8 +30,9 @@ func (d door) Top() any { return d.top() }
 // Status returns how the process is.
 func (d door) Status(ctx context.Context) any { return d.status(ctx) }
 
-// InFlight returns the calls that wait for a person, for places or for their skill, or run.
-func (d door) InFlight() []sentinel.InFlight { return d.parts.Checkpoint.InFlight() }
+// InFlight returns the calls that wait for a person, for places or for their skill, that run, or that
+// were handed over and not reported.
+func (d door) InFlight() []sentinel.InFlight { return d.parts.InFlight() }
 
 // Pause stops the work of a skill, a user or all, and logs who did it.
 func (d door) Pause(ctx context.Context, t control.Target, by string) (control.Pause, error) {

@@ -307,7 +307,7 @@ func (o *Orchestrator) Top() Top {
 	}
 	return Top{
 		PID: os.Getpid(), Now: time.Now(), Started: o.started, Pauses: o.parts.Pauses.List(),
-		InFlight: o.parts.Checkpoint.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: listProcesses(o.sys.Snapshot(), looks, nil),
+		InFlight: o.parts.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: listProcesses(o.sys.Snapshot(), looks, nil),
 		Draining: o.ending.draining.Load(), CanaryFailed: o.parts.CanaryFailed(),
 	}
 }
@@ -380,7 +380,7 @@ func (o *Orchestrator) Drain(ctx context.Context) (d Drained, err error) {
 	return d, err
 }
 
-// underWay is what has not ended.
+// underWay is what has not ended and would lose something by an end.
 func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
 	for _, l := range o.statuses.listStatuses(o.sys) {
 		if l.turn == "" && l.phase != statusReading {
@@ -394,5 +394,5 @@ func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
 		}
 		turns = append(turns, t)
 	}
-	return turns, o.parts.Checkpoint.InFlight()
+	return turns, slices.DeleteFunc(o.parts.Checkpoint.InFlight(), sentinel.InFlight.AwaitsOthers)
 }

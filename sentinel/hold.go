@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/vedette-dev/vedette/internal/textcut"
@@ -63,7 +64,6 @@ func (i *invocation) hold(ctx context.Context) error {
 	}
 	asked := *d
 	p.tellObserver(Event{Call: c, Decision: asked, Kind: RecordHeld, Context: ctx})
-	i.remote.tellHeld(asked)
 	if err := i.askPerson(ctx); err != nil {
 		p.tellObserver(Event{Call: c, Decision: asked, Kind: EventLeftHeld, Context: ctx})
 		return err
@@ -151,7 +151,14 @@ const metaStanding = "standing"
 // askPerson waits for a person's answer. After a yes the rules are asked again: see
 // judgeAgain.
 func (i *invocation) askPerson(ctx context.Context) error {
-	q := question{p: i.p, call: i.call, decision: i.decision}
+	var once sync.Once
+	shown := Event{Call: i.call, Decision: i.decision, Kind: EventAsked, Context: ctx}
+	q := question{p: i.p, call: i.call, decision: i.decision, asked: func() {
+		once.Do(func() {
+			i.remote.tellHeld(shown.Decision)
+			i.p.tellObserver(shown)
+		})
+	}}
 	answer, err := q.awaitAnswer(ctx)
 	switch {
 	case err != nil:

@@ -30,7 +30,7 @@ type Handing struct {
 	Elsewhere func(skill string) bool
 	// Seal makes the warrant that the program is handed, for the call as it was judged.
 	Seal func(Call, Seal) (string, error)
-	// OnHeld is told once a person is asked. It must not block.
+	// OnHeld is told once people can find the question about the call. It must not block.
 	OnHeld func(Decision)
 	// AwaitCaller is called after a person has approved the call and before the rules are asked again.
 	// It returns when the program asks for the call, with the authority that it has then.
@@ -69,7 +69,7 @@ type remoteRun struct {
 	clock func() time.Time
 }
 
-// tellHeld says that a person is asked.
+// tellHeld says that people can find the question.
 func (r *remoteRun) tellHeld(d Decision) {
 	if r != nil && r.OnHeld != nil {
 		r.OnHeld(d)

@@ -54,6 +54,8 @@ type house struct {
 	calls  context.Context //nolint:containedctx // of the calls of ask
 	leave  context.CancelFunc
 	asked  sync.WaitGroup
+	// started, where set, is told when a skill starts.
+	started chan time.Time
 }
 
 type syncBuffer struct {
@@ -89,7 +91,10 @@ permissions:
   - {skill: "mail.send", then: ask, reason: "mails leave the house"}
   - {skill: "crm.update", then: ask, when: "args.id == 'vip'", reason: "an important customer"}
   - {skill: "crm.update", then: deny, when: "args.id == 'no'", reason: "this one never"}
-approvals: {inbox: true, timeout: 10m, who: [{users: ["carl"], approvers: ["bob"]}]}
+approvals:
+  inbox: true
+  timeout: 10m
+  who: [{users: ["carl"], approvers: ["bob"]}, {users: ["dora"], exclude_requester: true}]
 limits: {turn: {calls: 1000}, agent: {calls: 1000}, conversation: {calls: 10000}}
 `
 
@@ -106,6 +111,9 @@ func people() []access.Wanted {
 			UserTurns: human},
 		{Name: "gateway", Scopes: []access.Scope{access.Chat, access.Check, access.Call, access.ActAs}, UserTurns: human},
 		{Name: "root", Scopes: []access.Scope{access.Admin, access.ActAs}},
+		{Name: "deputy", User: "carl", Scopes: []access.Scope{access.Call, access.Approve, access.ActAs}},
+		{Name: "carls-other", User: "carl", Scopes: []access.Scope{access.Approve}},
+		{Name: "doras", User: "dora", Scopes: []access.Scope{access.Approve}},
 		{Name: "nobody", User: "eve", Scopes: []access.Scope{access.Review}},
 	}
 }
@@ -118,6 +126,9 @@ func (h *house) skill(name string, effect skills.Effect, out skills.Trust) *skil
 	g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: effect, Output: out, Reaches: skills.Self,
 		Timeout: 20 * time.Second},
 		func(_ context.Context, i in) (string, error) {
+			if h.started != nil {
+				h.started <- time.Now()
+			}
 			_, _ = fmt.Fprintln(h.ran, name, i.To)
 			return "done " + i.Text, nil
 		})

@@ -81,6 +81,15 @@ type Parts struct {
 	log         *slog.Logger
 }
 
+// InFlight returns the calls that wait or run here, and those that were handed over and not reported yet.
+func (p *Parts) InFlight() []sentinel.InFlight {
+	list := p.Checkpoint.InFlight()
+	if p.Handover != nil {
+		list = append(list, p.Handover.InFlight()...)
+	}
+	return list
+}
+
 // Close ends the maintenance and closes the store, once what was submitted is durable. It
 // closes the connections to models and to the server of the limits too.
 func (p *Parts) Close() error {

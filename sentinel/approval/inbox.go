@@ -158,6 +158,12 @@ type inquiry struct {
 // and waits for the answers until ctx ends. A call that no person could approve by the rules of who
 // may is sentinel.ErrNoApprover.
 func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decision) (sentinel.Verdict, error) {
+	return in.ApproveTelling(ctx, c, d, func() {})
+}
+
+// ApproveTelling implements sentinel.TellingApprover: asked is called once the question is on disk, where
+// List, Show and Answer find it.
+func (in *Inbox) ApproveTelling(ctx context.Context, c sentinel.Call, d sentinel.Decision, asked func()) (sentinel.Verdict, error) {
 	q, err := in.newInquiry(c, d)
 	if err != nil {
 		return sentinel.Verdict{}, err
@@ -170,7 +176,15 @@ func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decisi
 	}
 	woken, leave := in.joinWait(q.id)
 	defer leave()
-	err = in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.putInquiry(tx, q) })
+	if err = in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.putInquiry(tx, q) }); err == nil {
+		asked()
+	}
+	return in.awaitAnswers(ctx, q, woken, err)
+}
+
+// awaitAnswers waits until people have answered a question, or ctx ends. err is what became of putting
+// it down.
+func (in *Inbox) awaitAnswers(ctx context.Context, q inquiry, woken <-chan struct{}, err error) (sentinel.Verdict, error) {
 	for {
 		v, answered := sentinel.Verdict{}, false
 		if err == nil {
@@ -198,7 +212,7 @@ func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (inquiry, erro
 		q.after = subject{nameSkill(first), first.Effect()}
 		subjects = append(subjects, q.after)
 	}
-	q.need = in.o.Policy.require(c.Grant().User(), subjects...)
+	q.need = in.o.Policy.require(requesters{c.Grant().User(), c.Grant().Proposer()}, subjects...)
 	if d.ID == "" || d.Expires.IsZero() {
 		return q, errors.New("a question needs the id of a decision and an expiry")
 	}
@@ -313,7 +327,7 @@ func (in *Inbox) insertInquiry(tx *store.Tx, q inquiry) error {
 	c, d, g := q.call, q.decision, q.call.Grant()
 	_, err = tx.Exec(sqlInsert, q.id, c.Proposed().ID(), g.Conversation(), g.Turn(), g.Agent(), g.User(), nameSkill(c),
 		string(c.Effect()), c.Outward(), c.Tainted(), q.digest, d.Asked.UnixMilli(), d.Expires.UnixMilli(), string(StatePending),
-		q.need.needed, q.after.skill, string(q.after.effect), sheet)
+		q.need.needed, q.after.skill, string(q.after.effect), g.Proposer(), sheet)
 	if err != nil {
 		return err
 	}
