@@ -253,7 +253,7 @@ var varying = []struct {
 	shown   string
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"},
-	{regexp.MustCompile(`\d{4}-\d\d-\d\d([T ])\d\d:\d\d:\d\d(\.\d+)?(Z?)`), "2026-11-23${1}09:12:03${3}"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "2026-11-23T09:12:03.412Z"},
 	{regexp.MustCompile(`[0-9a-f]{64}`), "3f0a9c1d2b4e5f60…"},
 	{regexp.MustCompile(`sha256:[0-9a-f]{16}`), "sha256:3f0a9c1d2b4e5f60"},
 	{regexp.MustCompile(`"(took_ms|tokens)":\d+`), `"$1":7`},
