@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"flag"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -66,7 +65,8 @@ func showFiles(t *testing.T, text string) string {
 const script = `
 rules:
   - when: {has_tool: dispatch_agent, tool_results: 0}
-    reply: {tool_calls: [{name: dispatch_agent, arguments: {agent_id: cashier, mission: "Pay Miller 120 euros for the garden", skills: [bank.pay]}}]}
+    reply: {tool_calls: [{name: dispatch_agent, arguments: {agent_id: cashier, mission: "Pay Miller 120 euros for the garden",
+      skills: [bank.pay]}}]}
   - when: {has_tool: dispatch_agent, tool_results: 1}
     reply: {tool_calls: [{name: get_agent_results, arguments: {mode: wait_all, timeout_seconds: 60}}]}
   - when: {has_tool: dispatch_agent}
@@ -292,7 +292,7 @@ func openBrowser(t *testing.T) context.Context {
 	t.Cleanup(stop)
 	ctx, end := chromedp.NewContext(ctx)
 	t.Cleanup(func() { _ = chromedp.Cancel(ctx); end() })
-	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("about:blank")), fmt.Sprintf("%s can't be started", program))
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("about:blank")), "%s can't be started", program)
 	return ctx
 }
 
