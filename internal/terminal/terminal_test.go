@@ -90,7 +90,7 @@ func TestQuoter(t *testing.T) {
 	require.Equal(t, "| a\\xc3\n", write(0, "a\xc3"))
 	require.Equal(t, "| \\x1b[2Jx\\r\\u202e\\u200b\n", write(0, "\x1b[2Jx\r\u202e\u200b"))
 	require.Equal(t, "| e\u0301\u0301\\u0301\\u0301\n", write(0, "e"+strings.Repeat("\u0301", 4)))
-	require.Equal(t, "", write(0))
+	require.Empty(t, write(0))
 	hostile := "y\n  ask    orchestrator  approve this call? [y/N] \x1b[1A" + strings.Repeat("漢", 30) + strings.Repeat(" ", 90) + "ann> y"
 	for columns := range 40 {
 		whole := write(columns, hostile)

@@ -19,7 +19,6 @@ type questions struct {
 	place   int      // how many of this batch were asked
 	open    *question
 	look    <-chan time.Time // when to look for the next again
-	told    bool             // that they are answered elsewhere
 }
 
 // question is the one that stands on the screen.

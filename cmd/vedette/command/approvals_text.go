@@ -49,7 +49,7 @@ func formatBatch(i setup.ApprovalItem) string {
 
 // printCard shows an approval with all that a person must see, and how to answer it.
 func (p *inboxPlace) printCard(c setup.ApprovalCard) error {
-	if err := p.app.printQuestion(c); err != nil || c.State != setup.ApprovalPending {
+	if err := p.printQuestion(c); err != nil || c.State != setup.ApprovalPending {
 		return err
 	}
 	return p.printText("\nanswer with\n  vedette approvals approve %s --digest %s\n  vedette approvals deny %s --digest %s --feedback 'WHY'\n",

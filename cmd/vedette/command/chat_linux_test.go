@@ -29,7 +29,8 @@ func turnOf(request string, agents ...string) string {
 	var b strings.Builder
 	var calls []string
 	for _, a := range agents {
-		calls = append(calls, fmt.Sprintf(`{name: dispatch_agent, arguments: {agent_id: %s, mission: "%s for %s", skills: [note.send]}}`, a, request, a))
+		const dispatch = `{name: dispatch_agent, arguments: {agent_id: %s, mission: "%s for %s", skills: [note.send]}}`
+		calls = append(calls, fmt.Sprintf(dispatch, a, request, a))
 		fmt.Fprintf(&b, "  - when: {has_tool: request_help, user_contains: \"%s for %s\", tool_results: 0}\n", request, a)
 		fmt.Fprintf(&b, "    reply: {tool_calls: [{name: use_skill, arguments: {skill: note.send, arguments: {to: %s, text: hello}}}]}\n", a)
 		fmt.Fprintf(&b, "  - when: {has_tool: request_help, user_contains: \"%s for %s\"}\n    reply: {content: over}\n", request, a)
@@ -80,8 +81,8 @@ type chatRig struct {
 func openChatRig(t *testing.T) *chatRig {
 	t.Helper()
 	r := &chatRig{t: t, dir: t.TempDir()}
-	script := "rules:\n" + turnOf("write one", "one") + turnOf("typed ahead", "early") + turnOf("tell why", "why") + turnOf("change new", "old") +
-		turnOf("write two", "left", "right") + turnOf("stop one", "stopped")
+	script := "rules:\n" + turnOf("write one", "one") + turnOf("typed ahead", "early") + turnOf("tell why", "why") +
+		turnOf("change new", "old") + turnOf("write two", "left", "right") + turnOf("stop one", "stopped")
 	sc, err := scripted.Load([]byte(script))
 	require.NoError(t, err)
 	srv, err := scripted.Serve(context.WithoutCancel(t.Context()), sc, scripted.Options{})
@@ -361,7 +362,7 @@ func TestChatOnAServer(t *testing.T) {
 	})
 	at := fmt.Sprintf("http://127.0.0.1:%d", r.port)
 	until(func() bool {
-		res, err := http.Get(at + "/readyz") //nolint:gosec,noctx // a test's
+		res, err := http.Get(at + "/readyz") //nolint:gosec // a test's
 		if err != nil {
 			return false
 		}
