@@ -223,7 +223,7 @@ var only = map[string][]string{
 	"github.com/danielgtaylor/huma/v2":  {"orchestrator/api"},
 	"github.com/fsnotify/fsnotify":      {"orchestrator/serve"},
 	"github.com/goccy/go-yaml":          {"config", "agents/llm/scripted"},
-	"github.com/stretchr/testify":       {"limits/storetest", "skills/internal/runtest"},
+	"github.com/stretchr/testify":       {"internal/testissuer", "limits/storetest", "skills/internal/runtest"},
 }
 
 // everywhere are packages of one thing each that every other may use: they import none.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hmac"
@@ -143,25 +142,4 @@ func (d redirect) open(text string) (j journey, ok bool) {
 	}
 	raw, err := box.Open(nil, nil, sealed, nil)
 	return j, err == nil && json.Unmarshal(raw, &j) == nil
-}
-
-// renew asks the issuer again about a session's principal whose time has ended. ok is false where the
-// session is over: the issuer can't be asked so, says no, or can't be reached.
-func (p *Pages) renew(ctx context.Context, id string, s session) (session, bool) {
-	if p.o.Issuer == nil || s.renewal == nil {
-		return session{}, false
-	}
-	s.renewal.mu.Lock()
-	defer s.renewal.mu.Unlock()
-	if now, ok := p.sessions.find(id, false); !ok || p.o.Guard.Alive(now.principal) {
-		return now, ok // another request has asked
-	}
-	// A browser that leaves must not cost the session its renewal.
-	fresh, next, err := p.o.Issuer.Renew(context.WithoutCancel(ctx), s.principal, s.renewal.token)
-	if err != nil || !p.o.Guard.Alive(fresh) {
-		p.o.Log.Info("a session ended, since the issuer does not renew it", "principal", s.principal.ID)
-		return session{}, false
-	}
-	s.renewal.token = next
-	return p.sessions.replace(id, fresh)
 }

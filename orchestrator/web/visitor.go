@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/subtle"
 	"math"
 	"net/http"
@@ -75,6 +76,27 @@ func (p *Pages) findVisitor(r *http.Request, acts bool) *visitor {
 		}
 	}
 	return &visitor{s, id}
+}
+
+// renew asks the issuer again about a session's principal whose time has ended. ok is false where the
+// session is over: the issuer can't be asked so, says no, or can't be reached.
+func (p *Pages) renew(ctx context.Context, id string, s session) (session, bool) {
+	if p.o.Issuer == nil || s.renewal == nil {
+		return session{}, false
+	}
+	s.renewal.mu.Lock()
+	defer s.renewal.mu.Unlock()
+	if now, ok := p.sessions.find(id, false); !ok || p.o.Guard.Alive(now.principal) {
+		return now, ok // another request has asked
+	}
+	// A browser that leaves must not cost the session its renewal.
+	fresh, next, err := p.o.Issuer.Renew(context.WithoutCancel(ctx), s.principal, s.renewal.token)
+	if err != nil || !p.o.Guard.Alive(fresh) {
+		p.o.Log.Info("a session ended, since the issuer does not renew it", "principal", s.principal.ID)
+		return session{}, false
+	}
+	s.renewal.token = next
+	return p.sessions.replace(id, fresh)
 }
 
 // isHere reports whether a visitor still counts, for requests that wait.
