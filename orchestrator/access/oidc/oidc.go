@@ -183,7 +183,8 @@ func (i *Issuer) findVerifier(ctx context.Context) (*gooidc.IDTokenVerifier, err
 }
 
 // refresh asks the issuer where its keys are. Where it can't be asked, what was known counts on for a day.
-func (i *Issuer) refresh(ctx context.Context, v *gooidc.IDTokenVerifier, age time.Duration, now time.Time) (*gooidc.IDTokenVerifier, error) {
+func (i *Issuer) refresh(ctx context.Context, v *gooidc.IDTokenVerifier, age time.Duration, now time.Time,
+) (*gooidc.IDTokenVerifier, error) {
 	defer i.tries.Add(1)
 	fresh, err := i.discover(ctx)
 	switch {
