@@ -342,7 +342,9 @@ func (b breaking) Write(p []byte) (int, error) {
 // An answer that broke in the middle doesn't look whole, and the log says so without a value.
 func TestBrokenAnswers(t *testing.T) {
 	h := open(t, "", assistants.Options{})
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.server.Config.Handler.ServeHTTP(breaking{w}, r) }))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.server.Config.Handler.ServeHTTP(breaking{w}, r)
+	}))
 	defer s.Close()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/assistants/v1/models", nil)
 	require.NoError(t, err)
