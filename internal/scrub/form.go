@@ -83,7 +83,9 @@ func escapeSecret(secret string) []string {
 	_ = e.Encode(secret) // a text always has a form
 	forHTML, _ := json.Marshal(secret)
 	out := []string{html.EscapeString(secret)}
-	for _, quoted := range []string{strconv.Quote(secret), strconv.QuoteToASCII(secret), strings.TrimSuffix(plain.String(), "\n"), string(forHTML)} {
+	for _, quoted := range []string{
+		strconv.Quote(secret), strconv.QuoteToASCII(secret), strings.TrimSuffix(plain.String(), "\n"), string(forHTML),
+	} {
 		out = append(out, quoted[1:len(quoted)-1])
 	}
 	return out
