@@ -248,7 +248,10 @@ func listsInLines(result string, val value) bool {
 			others++
 		}
 	}
-	return others <= maxOtherLines
+	if others > maxOtherLines {
+		return false
+	}
+	return true
 }
 
 // splitRecords returns the records of a listing: its lines, or what semicolons set apart where

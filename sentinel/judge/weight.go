@@ -68,20 +68,20 @@ type circumstances struct {
 }
 
 func circumstancesOf(v *view) circumstances {
-	return circumstances{tainted: v.c.Tainted(), handedOver: v.isHandedOver(), aimed: v.isAimedRun(),
-		heavy: v.isFinal() || v.p.changes && (isGrave(v) || v.mayReachOthers())}
+	return circumstances{tainted: v.c.Tainted(), handedOver: v.isHandedOver(), aimed: isAimedRun(v),
+		heavy: v.isFinal() || v.p.changes && (isGrave(v) || mayReachOthers(v))}
 }
 
 // mayReachOthers reports whether a call reaches others, or may: it runs what it is given, or its
 // skill's schema marks nothing and the user's words don't name what the call is done to.
-func (v *view) mayReachOthers() bool {
+func mayReachOthers(v *view) bool {
 	return v.isOutgoing() || v.p.needs&runs != 0 || !v.s.Annotated() && v.c.Outward()
 }
 
 // isAimedRun reports whether a skill runs what it is given on a target that the user's request
 // names and asks to have changed. A statement has no word that a request could share with the
 // skill. Whether it does what was asked, a reader can tell.
-func (v *view) isAimedRun() bool {
+func isAimedRun(v *view) bool {
 	if v.p.needs != runs || v.own == nil || v.own.verbsAsked() == 0 {
 		return false
 	}
