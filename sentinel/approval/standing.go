@@ -290,13 +290,8 @@ func (in *Inbox) noteUse(decision, standing string) {
 }
 
 // errStandingOver has a person asked about a call whose standing approval ended before it could start.
-<<<<<<< HEAD
 var errStandingOver = fmt.Errorf(
 	"the standing approval was used up, revoked or expired before the call could start: %w", sentinel.ErrAnswerOver)
-=======
-var errStandingOver = fmt.Errorf("the standing approval was used up, revoked or expired before the call could start: %w",
-	sentinel.ErrAnswerOver)
->>>>>>> quick11
 
 // countUse counts the use of a standing approval, in the transaction that records the decision.
 func (in *Inbox) countUse(tx *store.Tx, rec sentinel.Record) error {
