@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/config"
-	"github.com/vedette-dev/vedette/internal/textcut"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 )
 
@@ -41,9 +40,6 @@ type ReloadStatus struct {
 // keepsOld reports whether the files say something else than what is in force.
 func (s ReloadStatus) keepsOld() bool { return s.Outcome == ReloadRefused || s.Outcome == ReloadFailed }
 
-// maxReloadBy bounds ReloadStatus.By in bytes.
-const maxReloadBy = 64
-
 // reloads takes up configurations, one at a time, and remembers the last one.
 type reloads struct {
 	log *slog.Logger
@@ -59,7 +55,7 @@ type reloads struct {
 func (r *reloads) reload(ctx context.Context, p *assembly.Parts, by string, load func() (*config.Config, error)) (ReloadStatus, error) {
 	r.busy.Lock()
 	defer r.busy.Unlock()
-	s := ReloadStatus{By: textcut.Head(by, maxReloadBy), Outcome: ReloadFailed, Old: p.Running().Digest()}
+	s := ReloadStatus{By: by, Outcome: ReloadFailed, Old: p.Running().Digest()}
 	cfg, err := load()
 	if err == nil {
 		var done assembly.Reload

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/config"
-	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -207,7 +206,7 @@ func (r *reloader) record(ctx context.Context, kind, by string, out Reload) erro
 		return err
 	}
 	err = r.parts.Store.Submit(ctx, func(tx *store.Tx) error {
-		_, err := r.parts.Ledger.AppendTx(tx, ledger.Entry{ID: ids.New(), Time: r.now(), Kind: kind, Body: raw})
+		_, err := r.parts.Ledger.AppendTx(tx, ledger.Entry{ID: sentinel.NewID(), Time: r.now(), Kind: kind, Body: raw})
 		return err
 	})
 	if err != nil {

@@ -96,7 +96,8 @@ func (s *Service) build(ctx context.Context, ln net.Listener, metrics http.Handl
 		return err
 	}
 	o := Options{
-		Config: cfg.Server, Guard: s.live.Guard, Metrics: metrics, Checks: s.live.Orchestrator.Health, Drain: s.drainAll, Version: p.Version, Log: s.live.Log,
+		Config: cfg.Server, Guard: s.live.Guard, Metrics: metrics, Checks: s.live.Orchestrator.Health, Drain: s.drainAll,
+		Version: p.Version, Log: s.live.Log,
 	}
 	s.live.URL = urlOf(cfg.Server, ln.Addr().String())
 	if p.Build != nil {
