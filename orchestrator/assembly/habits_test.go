@@ -13,6 +13,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	purge "github.com/vedette-dev/vedette/orchestrator/records"
+	"github.com/vedette-dev/vedette/orchestrator/records/query"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/judge"
 	"github.com/vedette-dev/vedette/skills"
