@@ -413,7 +413,8 @@ func TestWhatWasHandedOutIsNeverWritten(t *testing.T) {
 	looking.Wait()
 	require.Empty(t, changed)
 	require.Equal(t, map[string]sentinel.State{
-		"approver": sentinel.NotReached, "asked": sentinel.NotReached, "held": sentinel.NotReached, "decision": sentinel.Judged, "outcome": sentinel.Judged,
+		"approver": sentinel.NotReached, "asked": sentinel.NotReached, "held": sentinel.NotReached, "decision": sentinel.Judged,
+		"outcome": sentinel.Judged,
 	}, states)
 }
 

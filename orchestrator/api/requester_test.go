@@ -12,7 +12,8 @@ import (
 
 // vip is a call that a person is asked about.
 func vip(user, id string) map[string]any {
-	return map[string]any{"conversation": "c", "call_id": id, "user": user, "skill_name": "crm.update", "arguments": map[string]any{"id": "vip"}}
+	return map[string]any{"conversation": "c", "call_id": id, "user": user, "skill_name": "crm.update",
+		"arguments": map[string]any{"id": "vip"}}
 }
 
 type proposed struct{ ID, State, Approval, Warrant string }

@@ -264,7 +264,8 @@ func TestReloadEndsStandingApprovals(t *testing.T) {
 	asked, err := b.send(errand{user: "ann", to: "bob", grant: "one"})
 	require.NoError(t, err)
 	require.False(t, asked)
-	require.NoError(t, b.reload("permissions: [{skill: \"paper.send\", then: ask}, {skill: \"paper.send\", users: [eve], then: deny}]\n"+bureauInbox+free))
+	rules := "permissions: [{skill: \"paper.send\", then: ask}, {skill: \"paper.send\", users: [eve], then: deny}]\n"
+	require.NoError(t, b.reload(rules+bureauInbox+free))
 	asked, err = b.send(errand{user: "ann", to: "bob", grant: "two"})
 	require.ErrorIs(t, err, sentinel.ErrHeld)
 	require.True(t, asked)

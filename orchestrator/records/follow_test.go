@@ -47,16 +47,15 @@ func denial(id, user string) ledger.Entry {
 		Gate: "guard", Code: "guard.path"}
 }
 
-// Whoever follows sees the newest records first in their order, and then each that is written, once.
+// Follow shows the newest records first in their order, and then each that is written, once.
 func TestFollow(t *testing.T) {
 	s := recordCalls(t, 5)
 	seen := make(chan string, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
+	chosen := records.ListOptions{Query: ask(t, "user:ann"), Limit: 2}
 	go func() {
-		ended <- records.Follow(ctx, s, records.FollowOptions{
-			Chosen: records.ListOptions{Query: ask(t, "user:ann"), Limit: 2}, Every: time.Millisecond,
-		}, func(p records.Page) error {
+		ended <- records.Follow(ctx, s, records.FollowOptions{Chosen: chosen, Every: time.Millisecond}, func(p records.Page) error {
 			for _, r := range p {
 				seen <- r.ID
 			}
@@ -72,7 +71,8 @@ func TestFollow(t *testing.T) {
 	require.Empty(t, seen)
 
 	broken := errors.New("the terminal is gone")
-	err := records.Follow(t.Context(), s, records.FollowOptions{Chosen: records.ListOptions{Limit: 1}}, func(records.Page) error { return broken })
+	err := records.Follow(t.Context(), s, records.FollowOptions{Chosen: records.ListOptions{Limit: 1}},
+		func(records.Page) error { return broken })
 	require.ErrorIs(t, err, broken)
 }
 
@@ -80,7 +80,8 @@ func TestFollow(t *testing.T) {
 func counted(id string) ledger.Entry {
 	e := denial(id, "ann")
 	e.Skill, e.Agent, e.Time = "=cmd()", "mail", time.Date(2026, 11, 23, 10, 30, 0, 0, time.UTC)
-	e.Body = []byte(`{"effect":"read","tainted":true,"degraded":true,"asked_at":"2026-11-23T10:00:00Z","elapsed_us":1000,"reason":"a\nb","gates":[
+	e.Body = []byte(`{"effect":"read","tainted":true,"degraded":true,
+		"asked_at":"2026-11-23T10:00:00Z","elapsed_us":1000,"reason":"a\nb","gates":[
 		{"gate":"judge","score":95,"evidence":[{"signal":"b"},{"signal":"a","doubt":true},{"signal":"b"}]},
 		{"gate":"review","elapsed_us":2000,"meta":{"tokens_in":"30","tokens_out":"-4"}}]}`)
 	return e

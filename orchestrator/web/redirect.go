@@ -34,7 +34,7 @@ type journey struct {
 // onLeave leads a browser to the issuer. A page does so, and no redirect: the form's own policy lets it
 // lead to us alone.
 func (d redirect) onLeave(w http.ResponseWriter, r *http.Request) {
-	_, again, ok := signin{d.Pages}.readForm(w, r)
+	_, again, ok := signin(d).readForm(w, r)
 	if !ok {
 		return
 	}
@@ -78,11 +78,11 @@ func (d redirect) onReturn(w http.ResponseWriter, r *http.Request) {
 	}
 	d.setJourney(w, r, "")
 	if !p.May(access.Approve) && !p.May(access.Chat) {
-		signin{d.Pages}.showForm(w, r, http.StatusForbidden, signInView{Problem: "The issuer knows you, and these pages have nothing for you. " +
+		signin(d).showForm(w, r, http.StatusForbidden, signInView{Problem: "The issuer knows you, and these pages have nothing for you. " +
 			"An operator gives rights to groups: server.auth.oidc.groups."})
 		return
 	}
-	signin{d.Pages}.begin(w, r, p, renewal)
+	signin(d).begin(w, r, p, renewal)
 	if !local.MatchString(j.Next) {
 		j.Next = "/"
 	}
@@ -103,7 +103,7 @@ func (d redirect) showTrouble(w http.ResponseWriter, r *http.Request, err error,
 	}
 	d.o.Log.Info("a sign-in at the issuer failed", "request_id", problem.RequestID(r.Context()), "status", status)
 	w.Header().Set("Referrer-Policy", "same-origin")
-	signin{d.Pages}.showForm(w, r, status, signInView{Next: next, Problem: text})
+	signin(d).showForm(w, r, status, signInView{Next: next, Problem: text})
 }
 
 // sealer seals what browsers keep. Its key ends with the process.

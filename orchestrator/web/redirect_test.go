@@ -272,7 +272,8 @@ func TestIssuerWaysElsewhere(t *testing.T) {
 	require.Equal(t, 400, b.post("/login/issuer", url.Values{"csrf": good["csrf"], "callback": {"https://evil.example.com"}}).StatusCode)
 	require.NotEqual(t, 200, b.get("/login/issuer").StatusCode)
 	require.Empty(t, is.Led())
-	for _, evil := range []string{"//evil.example.com", "https://evil.example.com", "/\\evil.example.com", "javascript:x", "/approvals/../../x"} {
+	for _, evil := range []string{"//evil.example.com", "https://evil.example.com", "/\\evil.example.com", "javascript:x",
+		"/approvals/../../x"} {
 		b := h.browser()
 		p := b.get("/login")
 		p = b.post("/login/issuer", url.Values{"csrf": {p.field("csrf")}, "next": {evil}})
@@ -307,7 +308,8 @@ func TestIssuerIsAway(t *testing.T) {
 	require.Equal(t, 503, p.StatusCode)
 	require.NotContains(t, p.body, "CANARY")
 	require.Equal(t, "/standing", p.field("next"))
-	require.Equal(t, 200, b.post("/login", url.Values{"csrf": {p.field("csrf")}, "token": {h.secret["bob"]}}).StatusCode, "tokens count all the same")
+	require.Equal(t, 200, b.post("/login", url.Values{"csrf": {p.field("csrf")}, "token": {h.secret["bob"]}}).StatusCode,
+		"tokens count all the same")
 }
 
 // A new key of the issuer counts at once.

@@ -248,10 +248,7 @@ func listsInLines(result string, val value) bool {
 			others++
 		}
 	}
-	if others > maxOtherLines {
-		return false
-	}
-	return true
+	return others <= maxOtherLines
 }
 
 // splitRecords returns the records of a listing: its lines, or what semicolons set apart where

@@ -95,7 +95,8 @@ func isChosen(q ledger.Query, r *ledger.Record) bool {
 func TestQueryOfAForeignBody(t *testing.T) {
 	r := queriedRecord()
 	r.Body = []byte(`{"effect":7}`)
-	for query, want := range map[string]bool{"outcome:deny": true, "effect:read": false, "tainted:no": true, `effect:""`: true, "-doubt:x": true} {
+	for query, want := range map[string]bool{"outcome:deny": true, "effect:read": false, "tainted:no": true, `effect:""`: true,
+		"-doubt:x": true} {
 		q, err := Parse(query, queryNow)
 		require.NoError(t, err)
 		require.Equal(t, want, q.Matches(r), query)
@@ -172,7 +173,8 @@ func TestTerm(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"outcome:deny gate:guard skill:email.* since:24h", `-by:"ann b",x "over budget"`, "until:2026-11-23", `"\x00" a:b`, "-", "--", ":", `""`} {
+	for _, s := range []string{"outcome:deny gate:guard skill:email.* since:24h", `-by:"ann b",x "over budget"`,
+		"until:2026-11-23", `"\x00" a:b`, "-", "--", ":", `""`} {
 		f.Add(s)
 	}
 	r := queriedRecord()
