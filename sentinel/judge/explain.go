@@ -58,7 +58,7 @@ func isListedEarlier(v *view, val value) bool {
 	}
 	fits := func(s *sentinel.Said) bool { return holdsValue(s.Fold(), val) }
 	return v.c.Trace().ListedEarlier(val.fold, fits, func(result string) bool {
-		found := false
+		found := hasEntryLine(result, val)
 		eachObject(result, func(o object) { found = found || o.lists(val) })
 		return found
 	})
