@@ -70,7 +70,9 @@ func TestAnswersGivenBeforehand(t *testing.T) {
 			"outcome"}, by: "ann"},
 		"over, and a person says no":   {f: foresighted{approver: no, left: 1}, over: 1, kinds: []string{"held", "decision"}},
 		"over, and another one holds":  {f: foresighted{approver: no, left: 2}, over: 1, kinds: []string{"decision", "outcome"}, by: "cat"},
-		"two over, and a person's yes": {f: foresighted{approver: yes, left: 2}, over: 2, kinds: []string{"held", "decision", "outcome"}, by: "ann"},
+		"two over, and a person's yes": {
+			f: foresighted{approver: yes, left: 2}, over: 2, kinds: []string{"held", "decision", "outcome"}, by: "ann",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(o *sentinel.Options, b *bench) {
