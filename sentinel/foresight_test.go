@@ -68,8 +68,8 @@ func TestAnswersGivenBeforehand(t *testing.T) {
 		"it breaks": {f: foresighted{approver: yes, left: -1}, kinds: []string{"held", "decision", "outcome"}, by: "ann"},
 		"over, and a person says yes": {f: foresighted{approver: yes, left: 1}, over: 1, kinds: []string{"held", "decision",
 			"outcome"}, by: "ann"},
-		"over, and a person says no":   {f: foresighted{approver: no, left: 1}, over: 1, kinds: []string{"held", "decision"}},
-		"over, and another one holds":  {f: foresighted{approver: no, left: 2}, over: 1, kinds: []string{"decision", "outcome"}, by: "cat"},
+		"over, and a person says no":  {f: foresighted{approver: no, left: 1}, over: 1, kinds: []string{"held", "decision"}},
+		"over, and another one holds": {f: foresighted{approver: no, left: 2}, over: 1, kinds: []string{"decision", "outcome"}, by: "cat"},
 		"two over, and a person's yes": {
 			f: foresighted{approver: yes, left: 2}, over: 2, kinds: []string{"held", "decision", "outcome"}, by: "ann",
 		},
