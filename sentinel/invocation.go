@@ -21,7 +21,7 @@ import (
 // skill itself failed is in failed.
 type invocation struct {
 	p        *Checkpoint
-	policy   *policy // from judge, and anew from judgeAgain
+	policy   *policy // from judge, and again from judgeAgain
 	desk     *Desk
 	proposal Proposal
 	number   int // of the proposal among those of a numbered desk

@@ -19,7 +19,7 @@ type Policy struct {
 	Digest string
 }
 
-// policy is a Policy that was checked. It never changes, so whoever holds it has gates and digest
+// policy is a Policy that was checked. It never changes, so its holder has gates and digest
 // of one configuration.
 type policy struct {
 	gates      map[string]Gate

@@ -152,7 +152,7 @@ func (h *Handover) fly(f *flight) {
 func (h *Handover) land(f *flight, handed sentinel.Handed, err error) {
 	f.conv.endCall(handed.Past == nil && !errors.Is(err, sentinel.ErrHeld) && !errors.Is(err, sentinel.ErrOtherCall))
 	if handed.Warrant != "" {
-		f.conv.addHanded(h.newHanded(handed))
+		f.conv.addHanded(newHandedCall(handed, h.o.Now()))
 	}
 	f.mu.Lock()
 	f.handed, f.err = handed, err

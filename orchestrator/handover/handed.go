@@ -55,15 +55,11 @@ func (l *handedList) list(now time.Time) []sentinel.InFlight {
 	return out
 }
 
-// InFlight returns the calls that were handed over and not reported yet: a pause doesn't stop them. Those
-// of before a restart are in it from the next use of their conversation on.
-func (h *Handover) InFlight() []sentinel.InFlight { return h.handed.list(h.o.Now()) }
-
-// newHanded is a call that is handed over now.
-func (h *Handover) newHanded(handed sentinel.Handed) handedCall {
+// newHandedCall is a call that is handed over now.
+func newHandedCall(handed sentinel.Handed, now time.Time) handedCall {
 	g := handed.Call.Grant()
 	return handedCall{until: handed.ReportBy, InFlight: sentinel.InFlight{
 		CallID: handed.ID, Conversation: g.Conversation(), User: g.User(), Agent: g.Agent(), Skill: handed.Call.Name(), Remote: g.Remote(),
-		Phase: sentinel.PhaseHanded, Since: h.o.Now(),
+		Phase: sentinel.PhaseHanded, Since: now,
 	}}
 }

@@ -323,3 +323,7 @@ func (f *flight) isHeld() bool {
 		return false
 	}
 }
+
+// InFlight returns the calls that were handed over and not reported yet: a pause doesn't stop them. Those
+// of before a restart are in it from the next use of their conversation on.
+func (h *Handover) InFlight() []sentinel.InFlight { return h.handed.list(h.o.Now()) }

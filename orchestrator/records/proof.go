@@ -35,7 +35,7 @@ func Prove(ctx context.Context, s Source, id string) (Proof, error) {
 	if err != nil {
 		return Proof{}, err
 	}
-	return s.prove(ctx, func(r *ledger.Reader, head []byte, key string) (out Proof, err error) {
+	return makeProof(ctx, s, func(r *ledger.Reader, head []byte, key string) (out Proof, err error) {
 		p, err := r.ProveUnder(ctx, head, key, found.Record.Index)
 		return Proof{Record: &p}, err
 	})
@@ -51,7 +51,7 @@ func ProveSince(ctx context.Context, s Source, file string) (Proof, error) {
 	if err != nil {
 		return Proof{}, err
 	}
-	return s.prove(ctx, func(r *ledger.Reader, head []byte, key string) (Proof, error) {
+	return makeProof(ctx, s, func(r *ledger.Reader, head []byte, key string) (Proof, error) {
 		c, err := r.ProveConsistency(ctx, older, head, key)
 		if errors.Is(err, ledger.ErrNotFound) {
 			err = &IntegrityError{
@@ -63,8 +63,8 @@ func ProveSince(ctx context.Context, s Source, file string) (Proof, error) {
 	})
 }
 
-// prove opens what a proof is made of, and makes sure that the proof holds before it is given away.
-func (s Source) prove(ctx context.Context, run func(r *ledger.Reader, head []byte, key string) (Proof, error)) (_ Proof, err error) {
+// makeProof opens what a proof is made of, and makes sure that the proof holds before it is given away.
+func makeProof(ctx context.Context, s Source, run func(r *ledger.Reader, head []byte, key string) (Proof, error)) (_ Proof, err error) {
 	key, err := s.readPublicKey()
 	if err != nil {
 		return Proof{}, err

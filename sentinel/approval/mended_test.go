@@ -13,7 +13,7 @@ import (
 )
 
 // After a restart by whose rules fewer people are needed, or others may not answer any more, the
-// count is taken anew: nobody has to say again what they have said.
+// count is taken again: no person has to repeat what they said.
 func TestInboxCountsAnewAfterRestart(t *testing.T) {
 	o := newOffice(t, approval.Rule{Min: 2})
 	o.put(matter{})

@@ -22,7 +22,8 @@ type keyboard struct {
 	in   *os.File
 	out  chan line
 	done chan struct{}
-	wake [2]*os.File // a pipe that ends the wait
+	gone chan struct{} // closed once the terminal is read no more
+	wake [2]*os.File   // a pipe that ends the wait
 
 	mu       sync.Mutex
 	count    int // questions so far
@@ -39,7 +40,7 @@ func openKeyboard(in io.Reader) (reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a pipe: %w", err)
 	}
-	k := &keyboard{in: f, out: make(chan line), done: make(chan struct{}), wake: [2]*os.File{r, w}}
+	k := &keyboard{in: f, out: make(chan line), done: make(chan struct{}), gone: make(chan struct{}), wake: [2]*os.File{r, w}}
 	go k.readLines()
 	return k, nil
 }
@@ -61,13 +62,16 @@ func (k *keyboard) closeQuestion() {
 	k.question = 0
 }
 
+// close ends the reading. The terminal is not touched afterwards.
 func (k *keyboard) close() {
 	close(k.done)
 	_ = k.wake[1].Close()
+	<-k.gone
 }
 
 // readLines reads until the terminal ends or the keyboard is closed.
 func (k *keyboard) readLines() {
+	defer close(k.gone)
 	defer k.wake[0].Close() //nolint:errcheck // it was read
 	for k.waitReadable() {
 		l, ok := k.takeLine()

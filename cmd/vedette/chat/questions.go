@@ -63,10 +63,15 @@ func (s *session) onApproval(e *Event) {
 		s.tellElsewhere(e.Approval, e.Link)
 		return
 	}
-	if !slices.Contains(s.asks.waiting, e.Approval) {
+	if !s.asks.knows(e.Approval) {
 		s.asks.waiting = append(s.asks.waiting, e.Approval)
 	}
 	s.openNext()
+}
+
+// knows reports whether a question waits, is open or was left for later.
+func (q *questions) knows(id string) bool {
+	return q.open != nil && q.open.card.ID == id || slices.Contains(q.waiting, id) || slices.Contains(q.later, id)
 }
 
 // tellElsewhere says where a question can be answered that isn't asked here.
