@@ -44,6 +44,7 @@ var rooms = map[string]room{
 
 	"internal/arrival":            {nil, "it carries requests of tests and knows no server"},
 	"internal/owntest":            {nil, "it runs a test again and knows none of them"},
+	"internal/testissuer":         {nil, "it is an issuer for tests and knows no client of it"},
 	"internal/testclock":          {nil, "it is a clock for tests and knows nothing that goes by it"},
 	"internal/watchdog":           {nil, "it runs test programs and knows none of them"},
 	"limits/redisstore/redistest": {nil, "it starts a server for tests and knows no store"},
@@ -125,13 +126,15 @@ var rooms = map[string]room{
 	"orchestrator/idempotency": {[]string{"sentinel/journal", "sentinel/store"}, "it keeps answers and knows no operation"},
 	"orchestrator/api": {[]string{"orchestrator", "orchestrator/access", "orchestrator/cases", "orchestrator/handover",
 		"orchestrator/idempotency",
-		"orchestrator/problem", "sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/pause", "skills"},
+		"orchestrator/problem", "orchestrator/records/query", "sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/pause", "skills"},
 		"it carries a caller's words to what answers them, decides nothing and builds no part"},
 	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/problem", "sentinel", "sentinel/approval",
 		"sentinel/ledger"}, "it shows people what others decide, carries their word and builds no part"},
-	"orchestrator/assistants": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/problem", "sentinel",
-		"sentinel/approval", "sentinel/store", "skills"}, "it carries what chat interfaces say to conversations and decides nothing"},
-	"orchestrator/problem": {nil, "it tells callers what went wrong and knows nothing that goes wrong"},
+	"orchestrator/assistants": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/assistants/threads",
+		"orchestrator/problem", "sentinel", "sentinel/approval", "skills"},
+		"it carries what chat interfaces say to conversations and decides nothing"},
+	"orchestrator/assistants/threads": {[]string{"sentinel", "sentinel/store"}, "it is rows that a purge erases too, without the door"},
+	"orchestrator/problem":            {nil, "it tells callers what went wrong and knows nothing that goes wrong"},
 	"orchestrator/access": {[]string{"orchestrator/problem", "sentinel/ledger", "sentinel/store", "sentinel/store/keys", "skills"},
 		"it says who calls, by rows that are on record, and knows nothing of what is called"},
 	"orchestrator/access/oidc": {[]string{"orchestrator/access"}, "it checks an issuer's tokens and knows no server"},
@@ -153,13 +156,15 @@ var rooms = map[string]room{
 	"orchestrator/eval": {[]string{"config", "internal/advice", "internal/terminal", "orchestrator/assembly", "orchestrator/cases",
 		"orchestrator/control", "sentinel", "sentinel/judge"},
 		"it decides cases with gates that run nothing, knows no model or store, and of the gates only how the judge sums"},
-	"orchestrator/records": {[]string{"internal/advice", "internal/terminal", "orchestrator/history", "sentinel",
-		"sentinel/approval", "sentinel/habit", "sentinel/journal", "sentinel/ledger", "sentinel/pause", "sentinel/store", "sentinel/store/keys"},
+	"orchestrator/records/query": {[]string{"internal/terminal", "sentinel", "sentinel/approval", "sentinel/habit", "sentinel/ledger",
+		"sentinel/pause", "skills"}, "it reads records and the words that they may have, and opens no database"},
+	"orchestrator/records": {[]string{"internal/advice", "internal/terminal", "orchestrator/assistants/threads", "orchestrator/history",
+		"orchestrator/records/query", "sentinel", "sentinel/approval",
+		"sentinel/habit", "sentinel/journal", "sentinel/ledger", "sentinel/store", "sentinel/store/keys"},
 		"it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
-		"orchestrator/access", "orchestrator/answers", "orchestrator/control", "orchestrator/handover", "orchestrator/maintenance",
-		"orchestrator/models",
-		"orchestrator/notify", "orchestrator/skillqueue",
+		"orchestrator/access", "orchestrator/answers", "orchestrator/assistants/threads", "orchestrator/control", "orchestrator/handover",
+		"orchestrator/maintenance", "orchestrator/models", "orchestrator/notify", "orchestrator/skillqueue",
 		"sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"},
 		"it builds and does nothing else: what runs lives beside its noun"},
 	"orchestrator/telemetry": {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "orchestrator/models",
@@ -172,11 +177,15 @@ var rooms = map[string]room{
 	"cmd/vedette": {[]string{"cmd/vedette/command", "orchestrator"}, "it calls command.Main"},
 	"cmd/vedette/command": {[]string{"cmd/vedette/demo", "cmd/vedette/setup", "internal/terminal", "orchestrator", "orchestrator/cases",
 		"orchestrator/control", "orchestrator/doctor", "orchestrator/eval", "orchestrator/policy", "orchestrator/records",
-		"orchestrator/serve", "sentinel/pause", "skills/run/exec"}, "flags, one call and printing: it builds nothing and opens no store"},
+		"orchestrator/records/query", "orchestrator/serve", "sentinel/pause", "skills/run/exec"},
+		"flags, one call and printing: it builds nothing and opens no store"},
 	"cmd/vedette/handlers": {[]string{"orchestrator/api", "orchestrator/assistants", "orchestrator/serve", "orchestrator/web"},
 		"it puts handlers behind the server, and decides nothing"},
-	"cmd/vedette/setup": {[]string{"cmd/vedette/handlers", "config", "internal/advice", "orchestrator/access", "orchestrator/assembly",
-		"orchestrator/control", "orchestrator/hook", "orchestrator/records", "sentinel/approval", "sentinel/store", "skills"},
+	"cmd/vedette/chat": {[]string{"config", "internal/terminal", "orchestrator", "sentinel/approval"},
+		"it shows a person what a conversation tells, carries their word, and decides nothing"},
+	"cmd/vedette/setup": {[]string{"cmd/vedette/chat", "cmd/vedette/handlers", "config", "internal/advice",
+		"orchestrator/access", "orchestrator/assembly",
+		"orchestrator/control", "orchestrator/hook", "orchestrator/records", "sentinel/approval", "skills"},
 		"it turns a configuration into what a command needs, and decides nothing"},
 	"cmd/vedette/demo": {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "orchestrator/access", "sentinel",
 		"sentinel/approval",
@@ -216,8 +225,9 @@ var only = map[string][]string{
 	"github.com/prometheus":             {"orchestrator", "orchestrator/telemetry"}, // a library that anybody may count with counts values
 	"go.opentelemetry.io/otel":          {"orchestrator", "orchestrator/telemetry"},
 	"github.com/danielgtaylor/huma/v2":  {"orchestrator/api"},
+	"github.com/fsnotify/fsnotify":      {"orchestrator/serve"},
 	"github.com/goccy/go-yaml":          {"config", "agents/llm/scripted"},
-	"github.com/stretchr/testify":       {"limits/storetest", "skills/internal/runtest"},
+	"github.com/stretchr/testify":       {"internal/testissuer", "limits/storetest", "skills/internal/runtest"},
 }
 
 // everywhere are packages of one thing each that every other may use: they import none.
@@ -328,7 +338,9 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 41, // it puts everything together
+	"imports orchestrator/assembly": 42, // it puts everything together
+	"imports cmd/vedette/command":   13, // each command calls another room
+	"imports orchestrator/api":      13, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record
 }
 

@@ -2,11 +2,12 @@ package vedette
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
@@ -38,39 +39,40 @@ func (m mutant) broken(t *testing.T) []byte {
 	return bytes.Replace(src, []byte(m.old), []byte(m.new), 1)
 }
 
-// build compiles the tests of a package, with the mutant in place of what is on
-// disk, and returns the program. The detector of races is in it if it is in this
-// one, so that what was compiled for the other tests is used again.
-func build(t *testing.T, pkg, overlay string) (program string, err error) {
-	t.Helper()
-	program = filepath.Join(t.TempDir(), "mutant.test")
-	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program}
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		args = append(args, "-race")
-	}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
-	}
-	out, err := exec.CommandContext(t.Context(), "go", append(args, "./"+pkg)...).CombinedOutput()
-	if err != nil {
-		return "", errors.New(string(out))
-	}
-	return program, nil
+// isRace reports whether this program has the detector of races.
+func isRace() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// overlay writes what tells the compiler of the mutant.
-func (m mutant) overlay(t *testing.T) string {
+// build compiles the tests of packages, with an overlay in place of what is on disk,
+// and returns the program of each.
+func build(t *testing.T, overlay string, race bool, packages ...string) (programs map[string]string, err error) {
 	t.Helper()
-	dir := t.TempDir()
-	mutated := filepath.Join(dir, "mutated.go")
-	require.NoError(t, os.WriteFile(mutated, m.broken(t), 0o600))
-	at, err := filepath.Abs(m.file)
-	require.NoError(t, err)
-	list, err := json.Marshal(map[string]any{"Replace": map[string]string{at: mutated}})
-	require.NoError(t, err)
-	path := filepath.Join(dir, "overlay.json")
-	require.NoError(t, os.WriteFile(path, list, 0o600))
-	return path
+	programs = map[string]string{}
+	for len(packages) > 0 {
+		dir, names := t.TempDir(), map[string]bool{}
+		args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", dir + string(filepath.Separator)}
+		if race {
+			args = append(args, "-race", "-gcflags=modernc.org/...=-race=false") // as ./test has it
+		}
+		var later []string // of a name that another has
+		for _, pkg := range packages {
+			name := path.Base(pkg) + ".test"
+			if names[name] {
+				later = append(later, pkg)
+				continue
+			}
+			names[name], programs[pkg] = true, filepath.Join(dir, name)
+			args = append(args, "./"+pkg)
+		}
+		out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
+		if err != nil {
+			return nil, errors.New(string(out))
+		}
+		packages = later
+	}
+	return programs, nil
 }
 
 // rapid reports whether a package's tests draw their cases, and would keep those
@@ -85,13 +87,14 @@ func rapid(t *testing.T, pkg string) bool {
 	})
 }
 
-// passes runs one test of a program and says whether it passed. A program that
-// says neither that the test passed nor that it failed, such as one that hangs,
+// passes runs one test of a program, with the mutant of that number in force, and says
+// whether it passed. A program that says neither that the test passed nor that it failed, such as one that hangs,
 // breaks this test: nobody noticed anything.
-func passes(t *testing.T, program, pkg, test string) bool {
+func passes(t *testing.T, program, pkg, test, number string) bool {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, "-test.run=^"+regexp.QuoteMeta(test)+"$", "-test.v", "-test.timeout=2m", "-test.count=1")
 	cmd.Dir = filepath.FromSlash(pkg)
+	cmd.Env = append(os.Environ(), switchVar+"="+number)
 	if rapid(t, pkg) {
 		cmd.Args = append(cmd.Args, "-rapid.nofailfile") // which would be found the next time
 	}
@@ -162,24 +165,38 @@ func declaredTests(t *testing.T) map[string][]string {
 // Where a line that holds an invariant is broken, the tests that are named with it
 // fail, and they pass on the code as it is. A mutant that doesn't compile proves
 // nothing, and neither does one that hangs. Without VEDETTE_LONG it is about twenty,
-// one or two for each invariant.
+// one or two for each invariant. They are compiled into one program for each package,
+// see switch_test.go, and it runs with one of them in force at a time. The detector of
+// races doubles the time of both, so it is in all mutants or in none.
 func TestInvariantsAreTested(t *testing.T) {
 	declaredTests(t)
 	long := os.Getenv("VEDETTE_LONG") != "" // ./test -long
-	tests := map[string][]string{}          // that are relied on, by package
+	race := long && isRace()
+	chosen, tests := map[string][]mutant{}, map[string][]string{} // tests that are relied on, by package
+	b := newSwitchboard()
 	for number, list := range invariants() {
+		for _, m := range list {
+			if long || m.quick {
+				chosen[number], tests[m.pkg] = append(chosen[number], m), append(tests[m.pkg], m.tests...)
+				b.add(t, m)
+			}
+		}
+	}
+	programs, err := build(t, b.overlay(t), race, slices.Sorted(maps.Keys(tests))...)
+	require.NoError(t, err, "a mutant doesn't compile; the name of its function ends in its number")
+	for number, list := range chosen {
 		t.Run(number, func(t *testing.T) {
 			for _, m := range list {
-				if !long && !m.quick {
-					continue
-				}
-				tests[m.pkg] = append(tests[m.pkg], m.tests...)
 				t.Run(m.name, func(t *testing.T) {
 					t.Parallel()
-					program, err := build(t, m.pkg, m.overlay(t))
-					require.NoError(t, err, "the mutant doesn't compile")
+					program, at := programs[m.pkg], b.numbers[m.key()]
+					if at == "" { // it can't be switched
+						alone, err := build(t, writeOverlay(t, map[string][]byte{m.file: m.broken(t)}), race, m.pkg)
+						require.NoError(t, err, "the mutant doesn't compile")
+						program = alone[m.pkg]
+					}
 					for _, test := range m.tests {
-						require.False(t, passes(t, program, m.pkg, test), "%s passes, although %s", test, m.name)
+						require.False(t, passes(t, program, m.pkg, test, at), "%s passes, although %s", test, m.name)
 					}
 				})
 			}
@@ -190,11 +207,10 @@ func TestInvariantsAreTested(t *testing.T) {
 	}
 	for pkg, names := range tests {
 		t.Run("as it is/"+pkg, func(t *testing.T) {
-			program, err := build(t, pkg, "")
-			require.NoError(t, err)
+			t.Parallel()
 			slices.Sort(names)
 			for _, test := range slices.Compact(names) {
-				require.True(t, passes(t, program, pkg, test), "%s fails on the code as it is", test)
+				require.True(t, passes(t, programs[pkg], pkg, test, ""), "%s fails on the code as it is", test)
 			}
 		})
 	}

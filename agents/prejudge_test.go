@@ -106,7 +106,7 @@ func TestWhatIsToldAheadEndsWithItsAnswer(t *testing.T) {
 			select {
 			case err := <-ended:
 				ended <- err
-			case <-time.After(30 * time.Second):
+			case <-time.After(4 * time.Minute):
 				t.Error("what was told ahead of the first answer goes on")
 			}
 		}

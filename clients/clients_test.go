@@ -16,7 +16,13 @@ var agents = []agent{
 	{name: "openai-agents", command: inPython("agent_openai.py"), keeps: true},
 	{name: "langchain", command: inPython("agent_langchain.py")},
 	{name: "langchain-async", command: inPython("agent_langchain.py"), env: []string{"ASYNC=1"}},
-	{name: "ai-sdk", command: func(r *rig) []string { return []string{r.node, filepath.Join(r.built, "dist", "test", "agent.js")} }},
+	{name: "ai-sdk", command: inNode("agent.js")},
+	{name: "ai-sdk-approval", command: inNode("agent.js"), env: []string{"APPROVES=1"}, interrupts: true},
+	{name: "ai-sdk-approval-stream", command: inNode("agent.js"), env: []string{"APPROVES=1", "STREAMS=1"}, interrupts: true},
+}
+
+func inNode(file string) func(*rig) []string {
+	return func(r *rig) []string { return []string{r.node, filepath.Join(r.built, "dist", "test", file)} }
 }
 
 func inPython(file string) func(*rig) []string {
@@ -96,6 +102,7 @@ func (r *rig) approved(t *testing.T, a agent) {
 	before := len(r.records("outcome"))
 	one := r.start(t, a, "pat@partner.example", r.url, 300)
 	r.approve()
+	one.resume(t)
 	said, letters := one.end(t)
 	require.Equal(t, []string{"pat@partner.example: the figures"}, letters)
 	require.Contains(t, said, "I read: sent to pat@partner.example")
@@ -106,11 +113,14 @@ func (r *rig) approved(t *testing.T, a agent) {
 func (r *rig) notApproved(t *testing.T, a agent) {
 	one := r.start(t, a, "pat@partner.example", r.url, 300)
 	r.answer("deny")
+	one.resume(t)
 	said, letters := one.end(t)
 	require.Empty(t, letters)
 	require.Contains(t, said, "The call was not run (denied)")
 
-	said, letters = r.start(t, a, "sue@partner.example", r.url, 0, "CONVERSATION="+t.Name()+"-2").end(t)
+	one = r.start(t, a, "sue@partner.example", r.url, 0, "CONVERSATION="+t.Name()+"-2")
+	one.resume(t)
+	said, letters = one.end(t)
 	require.Empty(t, letters)
 	require.Contains(t, said, "The call was not run: it waits for a person's approval")
 	r.answer("deny")
@@ -157,11 +167,11 @@ func TestInterruptedRun(t *testing.T) {
 	for name, answered := range map[string]bool{"approved": true, "not answered": false} {
 		t.Run(name, func(t *testing.T) {
 			one := r.start(t, agents[0], "pat@partner.example", r.url, 0, "INTERRUPTS=1")
+			one.interrupts = true
 			if answered {
 				r.approve()
 			}
-			_, err := one.in.Write([]byte("\n"))
-			require.NoError(t, err)
+			one.resume(t)
 			said, letters := one.end(t)
 			require.Contains(t, said, "interrupted\n")
 			if answered {

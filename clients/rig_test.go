@@ -25,7 +25,7 @@ import (
 // configuration is what the server runs with. The tools of all frameworks are the same skill.
 const configuration = `
 version: 1
-models: {m: {model: x, base_url: "http://127.0.0.1:1/v1"}}
+models: {m: {model: x, base_url: "%s"}}
 roles: {orchestrator: m, agent: m}
 sentinel: {mode: "off"}
 judge: {threshold: 0, ask_below: 0}
@@ -83,30 +83,43 @@ func newRig(t *testing.T) *rig {
 	}
 	r.program = filepath.Join(r.dir, "vedette")
 	r.must(exec.CommandContext(t.Context(), "go", "build", "-o", r.program, "../cmd/vedette"))
-	r.serve()
-	r.token = strings.TrimSpace(r.vedette("token", "create", "agent", "--user", "ann", "--human", "--scope", "call"))
 	script, err := scripted.Load([]byte(mailing))
 	require.NoError(t, err)
 	r.model, err = scripted.Serve(context.WithoutCancel(t.Context()), script, scripted.Options{})
 	require.NoError(t, err)
 	t.Cleanup(r.model.Close)
+	r.serve()
+	r.token = r.makeToken("agent", "call")
 	return r
 }
 
-// mailing is a model that sends one letter, and then says what it read.
+// makeToken makes a token of ann's for what a person wrote, with these scopes.
+func (r *rig) makeToken(name string, scopes ...string) string {
+	r.t.Helper()
+	args := []string{"token", "create", name, "--user", "ann", "--human", "--per-minute", "1000000"}
+	for _, s := range scopes {
+		args = append(args, "--scope", s)
+	}
+	return strings.TrimSpace(r.vedette(args...))
+}
+
+// mailing is a model that sends one letter, and then says what it read. Asked as an orchestrator it says what
+// it was told.
 const mailing = `
 rules:
   - when: {has_tool: send_email, tool_results: 0}
     reply: {tool_calls: [{name: send_email, arguments: {to: '{{ .Extract "to (\\S+)$" }}', body: "the figures"}}]}
   - when: {has_tool: send_email}
     reply: {content: "I read: {{ .LastTool }}"}
+  - when: {}
+    reply: {content: "You said: {{ .LastUser }}"}
 `
 
 // serve starts the server, and ends it with the test.
 func (r *rig) serve() {
 	port := freePort(r.t)
 	r.url = fmt.Sprintf("http://127.0.0.1:%d", port)
-	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, "vedette.yaml"), fmt.Appendf(nil, configuration, port), 0o600))
+	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, "vedette.yaml"), fmt.Appendf(nil, configuration, r.model.BaseURL(), port), 0o600))
 	cmd := exec.CommandContext(context.WithoutCancel(r.t.Context()), r.program, "serve", "--json-log")
 	cmd.Dir = r.dir
 	out, err := cmd.StderrPipe()
@@ -203,21 +216,25 @@ type agent struct {
 	command func(*rig) []string
 	env     []string
 	keeps   bool // it can't run changed arguments
+	// interrupts says that its run ends with a call that waits for a person, and goes on at a line.
+	interrupts bool
 }
 
 // run is one run of an agent's program.
 type run struct {
 	*exec.Cmd
-	out, errs bytes.Buffer
-	runs      string
-	in        io.WriteCloser
+	out, errs  bytes.Buffer
+	runs       string
+	in         io.WriteCloser
+	interrupts bool
 }
 
 // start starts a program that mails to somebody, with the server at that address.
 func (r *rig) start(t *testing.T, a agent, to, url string, patience int, env ...string) *run {
 	t.Helper()
 	args := append(a.command(r), "Mail the figures to "+to)
-	one := &run{Cmd: exec.CommandContext(t.Context(), args[0], args[1:]...), runs: filepath.Join(t.TempDir(), "runs")}
+	one := &run{Cmd: exec.CommandContext(t.Context(), args[0], args[1:]...), runs: filepath.Join(t.TempDir(), "runs"),
+		interrupts: a.interrupts}
 	src, err := filepath.Abs("python/src")
 	require.NoError(t, err)
 	one.Env = append(os.Environ(), "PYTHONPATH="+src, "PYTHONDONTWRITEBYTECODE=1", "RUNS="+one.runs, "MODEL_URL="+r.model.BaseURL(),
@@ -228,6 +245,15 @@ func (r *rig) start(t *testing.T, a agent, to, url string, patience int, env ...
 	require.NoError(t, err)
 	require.NoError(t, one.Start())
 	return one
+}
+
+// resume tells a program that was interrupted to go on, as if its own user had said yes.
+func (o *run) resume(t *testing.T) {
+	t.Helper()
+	if o.interrupts {
+		_, err := o.in.Write([]byte("\n"))
+		require.NoError(t, err)
+	}
 }
 
 // end waits for the program, and returns what it said and the letters that were sent.

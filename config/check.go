@@ -290,12 +290,26 @@ func (l *loader) checkIssuer(n *node) {
 	if n.get("scopes") == nil && n.get("groups") == nil {
 		l.out.add(n.pos, "server.auth.oidc says nowhere what its users may do; write groups: [{group: staff, scopes: [chat]}], or scopes: [chat]")
 	}
+	l.checkSignIn(n.get("sign_in"))
 	seen := map[string]bool{}
 	for i, g := range l.cfg.Server.Auth.OIDC.Groups {
 		if seen[g.Group] && i < len(listItems(n.get("groups"))) {
 			l.out.add(n.get("groups").items[i].pos, "server.auth.oidc.groups names the group %s twice", quoteWord(g.Group))
 		}
 		seen[g.Group] = true
+	}
+}
+
+// checkSignIn refuses a client that the issuer can't know.
+func (l *loader) checkSignIn(n *node) {
+	if n == nil || n.kind != mappingNode {
+		return
+	}
+	if n.get("client_id") == nil {
+		l.out.add(n.pos, "server.auth.oidc.sign_in.client_id is missing: the issuer knows the server by it")
+	}
+	if file := n.get("client_secret_file"); file != nil && n.get("client_secret") != nil {
+		l.out.add(file.pos, "server.auth.oidc.sign_in has client_secret and client_secret_file; write one of them")
 	}
 }
 

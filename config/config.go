@@ -55,6 +55,8 @@ type Config struct {
 	Server Server `yaml:"server"`
 	// Telemetry is what the program tells about how it is doing.
 	Telemetry Telemetry `yaml:"telemetry"`
+	// Reload is what a running process does with a changed configuration.
+	Reload Reload `yaml:"reload"`
 
 	// Skills are the skills of all included files, in the order of the files.
 	Skills []LoadedSkill `yaml:"-" json:"-"`

@@ -28,6 +28,10 @@ var descriptions = map[string]string{
 	"Config.assistants": "Assistants by name, which chat interfaces choose as their model below /assistants/v1/ (default one, vedette, " +
 		"that works as the rest of this file says).",
 	"Config.telemetry": "Metrics and traces, both off by default. No value of a call is in them.",
+	"Config.reload":    "What vedette serve does with a changed configuration while it runs.",
+
+	"Reload.allow_loosening": "Whether a reload may take up what lets more through (default false: that needs a restart). What the " +
+		"process runs by counts, so no reload can turn it on.",
 
 	"Model.model":       "What the server calls the model.",
 	"Model.base_url":    "The address before /chat/completions.",
@@ -214,6 +218,16 @@ var descriptions = map[string]string{
 	"ServerOIDC.groups":       "What members of groups may do.",
 	"ServerOIDC.user_turns":   "human: what its users send as a request are a person's own words.",
 	"ServerOIDC.per_minute":   "Requests a minute of each user (default server.limits.per_minute).",
+
+	"ServerOIDC.sign_in": "People sign in to the pages at the issuer.",
+
+	"ServerSignIn.client_id": "Name of this server at the issuer, for its pages. Their address there is public_url and /login/callback.",
+	"ServerSignIn.client_secret": "What proves that it is this server; take it from the environment: ${NAME}. A public client has " +
+		"none.",
+	"ServerSignIn.client_secret_file": "File that holds it instead, which others can't read.",
+	"ServerSignIn.scopes": "What the issuer is asked for besides openid, such as email, groups, offline_access (default none). User and " +
+		"groups must then stand in the ID token.",
+	"ServerSignIn.only": "true: the pages take no token, and people sign in at the issuer alone.",
 
 	"ServerGroup.group":  "Name of the group, as the claim has it.",
 	"ServerGroup.scopes": "What its members may do.",

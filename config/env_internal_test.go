@@ -27,11 +27,7 @@ func TestMessagesHoldNoValueOfTheEnvironment(t *testing.T) {
 		"query": url.QueryEscape,
 		"path":  url.PathEscape,
 	}
-	rapid.Check(t, func(t *rapid.T) {
-		value := rapid.StringMatching(`[a-z0-9é😀][a-z0-9é😀"'<>/ ._:\\%&\t-]{4,28}[a-z0-9]`).Filter(func(s string) bool {
-			around := "the value [redacted] of A"
-			return !strings.Contains(around, s)
-		}).Draw(t, "value")
+	hides := func(t require.TestingT, value string) {
 		s := scrubber{seen: map[string]bool{}, env: func(string) (string, bool) { return value, true }}
 		v, ok := s.lookupEnv("A")
 		require.True(t, ok)
@@ -41,6 +37,14 @@ func TestMessagesHoldNoValueOfTheEnvironment(t *testing.T) {
 			require.Contains(t, got, redacted, "%s: %q", name, value)
 			require.NotContains(t, got, value, name)
 		}
+	}
+	hides(t, "0\t&%00") // was drawn once: what JSON has as \u0026%00
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`[a-z0-9é😀][a-z0-9é😀"'<>/ ._:\\%&\t-]{4,28}[a-z0-9]`).Filter(func(s string) bool {
+			around := "the value [redacted] of A"
+			return !strings.Contains(around, s)
+		}).Draw(t, "value")
+		hides(t, value)
 	})
 	s := scrubber{seen: map[string]bool{}, env: func(name string) (string, bool) {
 		return map[string]string{"HOME": "/home/ann/very/long/path", "N": "12345"}[name], true

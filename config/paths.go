@@ -40,11 +40,13 @@ func (l *loader) resolvePaths() {
 	}
 }
 
-// resolveServerPaths makes the paths of the certificate absolute.
+// resolveServerPaths makes the paths of the server's files absolute.
 func (l *loader) resolveServerPaths() {
 	t := &l.cfg.Server.TLS
 	t.Cert = l.absPath(t.Cert, l.valueAt("server", "tls", "cert"))
 	t.Key = l.absPath(t.Key, l.valueAt("server", "tls", "key"))
+	in := &l.cfg.Server.Auth.OIDC.SignIn
+	in.ClientSecretFile = l.absPath(in.ClientSecretFile, l.valueAt("server", "auth", "oidc", "sign_in", "client_secret_file"))
 }
 
 // guardListItem returns an item of a list under guard.

@@ -68,6 +68,19 @@ type ServerOIDC struct {
 	UserTurns string `yaml:"user_turns" cfg:"enum=human"`
 	// PerMinute is how many requests a minute each user may send; 0 is the server's.
 	PerMinute int `yaml:"per_minute" cfg:"min=1,max=1000000"`
+	// SignIn is how people sign in to the pages there; without a client they paste a token.
+	SignIn ServerSignIn `yaml:"sign_in"`
+}
+
+// ServerSignIn is this server as the issuer knows it, for people who sign in to the pages.
+type ServerSignIn struct {
+	ClientID string `yaml:"client_id" cfg:"wanted"`
+	// ClientSecret proves that it is this server; or ClientSecretFile holds it. A public client has none.
+	ClientSecret     Secret   `yaml:"client_secret"`
+	ClientSecretFile string   `yaml:"client_secret_file"`
+	Scopes           []string `yaml:"scopes" cfg:"nonempty"`
+	// Only lets no token sign in.
+	Only bool `yaml:"only"`
 }
 
 // ServerGroup is a group of users and what its members may do.
@@ -161,5 +174,5 @@ func listItems(n *node) []*node {
 
 // SecretFiles are files whose content is a secret of the program's own, besides the keys.
 func (s Server) SecretFiles() []string {
-	return slices.DeleteFunc([]string{s.TLS.Key}, func(p string) bool { return p == "" })
+	return slices.DeleteFunc([]string{s.TLS.Key, s.Auth.OIDC.SignIn.ClientSecretFile}, func(p string) bool { return p == "" })
 }

@@ -43,6 +43,11 @@ func TestServerMistakes(t *testing.T) {
 		"group twice": {"server: {auth: {oidc: {issuer: 'https://i', audience: v, groups: [{group: a, scopes: [chat]}, {group: a, scopes: " +
 			"[admin]}]}}}",
 			`v.yaml:2:95: server.auth.oidc.groups names the group "a" twice`},
+		"no client": {"server: {auth: {oidc: {issuer: 'https://i', audience: v, scopes: [chat], sign_in: {only: true}}}}",
+			"v.yaml:2:83: server.auth.oidc.sign_in.client_id is missing: the issuer knows the server by it"},
+		"two secrets": {"server: {auth: {oidc: {issuer: 'https://i', audience: v, scopes: [chat], sign_in: {client_id: p, " +
+			"client_secret: a, client_secret_file: b}}}}",
+			"v.yaml:2:136: server.auth.oidc.sign_in has client_secret and client_secret_file; write one of them"},
 		"typo": {"server: {limits: {bdy: 3}}", `v.yaml:2:19: unknown key "bdy"; did you mean "body"?`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -80,4 +80,6 @@ func TestUnit(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), analyze, "verify", "--man=no", unit).CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.NotContains(t, string(out), "vedette.service:", string(out))
+	out, err = exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--threshold=20", "--no-pager", unit).CombinedOutput()
+	require.NoError(t, err, "the unit is more exposed than 2.0: %s", out)
 }

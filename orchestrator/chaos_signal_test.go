@@ -45,7 +45,7 @@ func TestSIGTERMDuringWork(t *testing.T) {
 	<-in
 	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGTERM))
 	<-ctx.Done()
-	deadline, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	deadline, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	require.NoError(t, r.Close(deadline))
 	require.NoError(t, deadline.Err())

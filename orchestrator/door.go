@@ -15,9 +15,10 @@ import (
 
 // door shows the Orchestrator to its owner.
 type door struct {
-	parts *assembly.Parts
-	log   *slog.Logger
-	top   func() Top
+	parts  *assembly.Parts
+	log    *slog.Logger
+	top    func() Top
+	status func(context.Context) Status
 }
 
 // Pauses returns the pauses that hold.
@@ -26,8 +27,12 @@ func (d door) Pauses() []control.Pause { return d.parts.Pauses.List() }
 // Top returns what the process is doing.
 func (d door) Top() any { return d.top() }
 
-// InFlight returns the calls that wait for a person, for places or for their skill, or run.
-func (d door) InFlight() []sentinel.InFlight { return d.parts.Checkpoint.InFlight() }
+// Status returns how the process is.
+func (d door) Status(ctx context.Context) any { return d.status(ctx) }
+
+// InFlight returns the calls that wait for a person, for places or for their skill, that run, or that
+// were handed over and not reported.
+func (d door) InFlight() []sentinel.InFlight { return d.parts.InFlight() }
 
 // Pause stops the work of a skill, a user or all, and logs who did it.
 func (d door) Pause(ctx context.Context, t control.Target, by string) (control.Pause, error) {

@@ -14,7 +14,7 @@ import (
 // that does, so it is refused; one that was made before can be lifted.
 func TestDoorKnowsWhoCanBePaused(t *testing.T) {
 	r := start(t, with(), orch("go", "done"))
-	d := door{r.parts, r.Orchestrator.log, r.Top}
+	d := door{r.parts, r.Orchestrator.log, r.Top, r.Status}
 	for _, user := range []string{"*", "ann ", "ann,bob", "-ann", "a b"} {
 		_, err := d.Pause(t.Context(), pause.Target{User: user}, "uid:0")
 		require.ErrorIs(t, err, pause.ErrTarget, user)

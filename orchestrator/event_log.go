@@ -1,8 +1,11 @@
 package orchestrator
 
 import (
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/vedette-dev/vedette/sentinel"
 )
 
 // The bounds of the events that are kept for readers.
@@ -266,6 +269,23 @@ func (l *eventLog) findAfter(id int64) int {
 		}
 	}
 	return low
+}
+
+// findOpenQuestions returns the questions of a request that wait for a person, and the place behind all
+// events.
+func (l *eventLog) findOpenQuestions(request string) (open []Event, behind eventPlace) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.events {
+		switch {
+		case e.Request != request || e.Step == nil:
+		case e.Kind == EventApproval && e.Step.Outcome == sentinel.Ask.String():
+			open = append(open, e)
+		case e.Kind == EventApproval, e.Kind == EventCall:
+			open = slices.DeleteFunc(open, func(q Event) bool { return q.Step.Decision == e.Step.Decision })
+		}
+	}
+	return open, eventPlace(l.last)
 }
 
 // newestPlace is the place behind all events.

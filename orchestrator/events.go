@@ -89,10 +89,13 @@ func (t *eventTable) tellDecision(e sentinel.Event) {
 	if l == nil {
 		return
 	}
+	if e.Kind == sentinel.RecordHeld {
+		return
+	}
 	st := newStep(e)
 	asked := Event{Kind: EventApproval, Turn: g.Turn(), Step: st, Approval: e.Decision.ID}
 	switch v, _ := e.Decision.Verdict(sentinel.GateApproval); {
-	case e.Kind == sentinel.RecordHeld:
+	case e.Kind == sentinel.EventAsked: // on record before; by now an answer finds the question
 		l.addEvent(asked)
 		return
 	case e.Kind == sentinel.RecordDecision && !e.Decision.Asked.IsZero() && v.State != sentinel.NotReached:

@@ -31,9 +31,9 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// How long a test waits for what must come, and how often it looks.
+// How long a test waits for what must come, a little less than the watchdog does, and how often it looks.
 const (
-	eventually = 10 * time.Second
+	eventually = 4 * time.Minute
 	tick       = 2 * time.Millisecond
 )
 

@@ -73,6 +73,8 @@ type Orchestrator struct {
 	opts     Options
 	restorer *restorer
 	openings openTable
+	reloads  reloads
+	health   health
 	started  time.Time
 	up       atomic.Bool // everything was built
 	closing  sync.Once
@@ -116,6 +118,8 @@ func newTuned(ctx context.Context, cfg *config.Config, opts Options, tune tuning
 	}
 	tune.pause, tune.look = cmp.Or(tune.pause, defaultPause), cmp.Or(tune.look, defaultLook)
 	o := &Orchestrator{opts: opts, started: time.Now()}
+	o.reloads = reloads{log: opts.Log, now: time.Now, from: o.started.UTC()}
+	o.health.now = time.Now
 	o.log, o.tune = opts.Log, tune
 	o.pools = newPools(cfg.Limits, cmp.Or(tune.room, agentWait))
 	o.openings.pool = o.pools.conversations
@@ -168,7 +172,7 @@ func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error
 // begun to purge. No conversation is opened before that.
 func (o *Orchestrator) openHistory(ctx context.Context) error {
 	parts := o.parts
-	kept, err := history.Open(ctx, parts.Store, parts.Journal, history.Options{Ledger: parts.Ledger, Forget: parts.ForgetApprovals})
+	kept, err := history.Open(ctx, parts.Store, parts.Journal, history.Options{Ledger: parts.Ledger, Forget: parts.ForgetRows})
 	if err != nil {
 		return err
 	}
@@ -303,9 +307,27 @@ func (o *Orchestrator) Top() Top {
 	}
 	return Top{
 		PID: os.Getpid(), Now: time.Now(), Started: o.started, Pauses: o.parts.Pauses.List(),
-		InFlight: o.parts.Checkpoint.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: listProcesses(o.sys.Snapshot(), looks, nil),
+		InFlight: o.parts.InFlight(), Tasks: o.sys.Tasks(), Leaked: o.sys.Leaked(), Tree: listProcesses(o.sys.Snapshot(), looks, nil),
 		Draining: o.ending.draining.Load(), CanaryFailed: o.parts.CanaryFailed(),
 	}
+}
+
+// Status returns how the process is. It waits for no actor.
+func (o *Orchestrator) Status(ctx context.Context) Status { return readStatus(ctx, o) }
+
+// Health returns how each part is. It may take as long as a write to the store.
+func (o *Orchestrator) Health(ctx context.Context) []Check { return o.health.look(ctx, o) }
+
+// Reload reads the configuration again with load and puts it in force; by says what asked for it: file,
+// signal, or a word of the program's. Rules, forbidden paths, thresholds and skills that are gone count
+// for the next decision and for every call that is held or has not started. Turns under way keep their
+// prompts; later ones have the new. The record of it is durable before.
+//
+// The error is a *RefusedReload where the configuration lets more through than the running one, or
+// changes what no running process exchanges; otherwise load's, or the store's. After any of them the
+// configuration before stays in force, and Health and Status say so.
+func (o *Orchestrator) Reload(ctx context.Context, by string, load func() (*config.Config, error)) (ReloadStatus, error) {
+	return o.reloads.reload(ctx, o.parts, by, load)
 }
 
 // wakeConversation starts the conversation's process where it is not running: a
@@ -358,7 +380,7 @@ func (o *Orchestrator) Drain(ctx context.Context) (d Drained, err error) {
 	return d, err
 }
 
-// underWay is what has not ended.
+// underWay is what has not ended and would lose something by an end.
 func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
 	for _, l := range o.statuses.listStatuses(o.sys) {
 		if l.turn == "" && l.phase != statusReading {
@@ -372,5 +394,5 @@ func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
 		}
 		turns = append(turns, t)
 	}
-	return turns, o.parts.Checkpoint.InFlight()
+	return turns, slices.DeleteFunc(o.parts.Checkpoint.InFlight(), sentinel.InFlight.AwaitsOthers)
 }

@@ -33,7 +33,8 @@ func (c *Conversation) Stream(ctx context.Context, text string) iter.Seq2[Event,
 
 // StreamRequest is SendRequest that tells what happens on the way to the answer, as Stream
 // does. The request goes on when the loop is left or ctx ends. One that was sent before
-// is followed from here on; one that has ended yields its end alone.
+// is followed from here on, after the questions of it that wait for a person; one that has ended yields
+// its end alone.
 func (c *Conversation) StreamRequest(ctx context.Context, r Request) iter.Seq2[Event, error] {
 	if !idForm.MatchString(r.ID) {
 		return failStream(ErrBadID)
@@ -118,7 +119,8 @@ func (c *Conversation) streamRequest(ctx context.Context, m sendRequest) iter.Se
 		}
 		defer c.needs.eventLogs.detachReader(l)
 		ctx, cancel := context.WithCancel(ctx)
-		s := requestStream{log: l, at: l.newestPlace(), request: m.ID, ended: make(chan requestResult, 1)}
+		s := requestStream{log: l, request: m.ID, ended: make(chan requestResult, 1)}
+		s.open, s.at = l.findOpenQuestions(m.ID)
 		gone := make(chan struct{})
 		defer func() { cancel(); <-gone }()
 		go func() {
@@ -141,12 +143,18 @@ type requestStream struct {
 	log     *eventLog
 	at      eventPlace
 	request string
+	open    []Event // questions that were asked before
 	ended   chan requestResult
 	last    Event // the end that the log has
 }
 
 // yieldAll yields the events and then the end.
 func (s *requestStream) yieldAll(yield func(Event, error) bool) {
+	for _, e := range s.open {
+		if !yield(e, nil) {
+			return
+		}
+	}
 	for {
 		more, ok := s.yieldNew(yield)
 		if !ok {

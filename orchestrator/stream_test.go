@@ -291,6 +291,47 @@ func TestEventsOfApprovals(t *testing.T) {
 	require.Equal(t, ids[0], ids[1])
 }
 
+// A reader who comes to a request that waits for a person hears of the question, and not of those that were
+// answered.
+func TestLateReaderHearsTheQuestion(t *testing.T) {
+	asked, answers := make(chan string, 2), make(chan sentinel.Verdict)
+	o := with(echo(t))
+	o.config = "permissions: [{skill: note.echo, then: ask, reason: why}]\n"
+	o.Approver = approver(func(ctx context.Context, c sentinel.Call) (sentinel.Verdict, error) {
+		asked <- c.Args()
+		select {
+		case v := <-answers:
+			return v, nil
+		case <-ctx.Done():
+			return sentinel.Verdict{}, ctx.Err()
+		}
+	})
+	r := start(t, o, orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"),
+		agent("do-a", use("note.echo", "x"), use("note.echo", "y"), "ok"))
+	c := r.open("c1", "ann")
+	go func() { _, _ = c.SendRequest(t.Context(), Request{ID: "r1", Text: "go"}) }()
+	require.Contains(t, <-asked, "x")
+	answers <- sentinel.Pass()
+	require.Contains(t, <-asked, "y")
+	log := c.needs.eventLogs.findLog("ann", "c1")
+	require.Eventually(t, func() bool { open, _ := log.findOpenQuestions("r1"); return len(open) == 1 }, time.Minute, time.Millisecond)
+	var kinds []EventKind
+	var questions []string
+	for e, err := range c.StreamRequest(t.Context(), Request{ID: "r1", Text: "go"}) {
+		require.NoError(t, err)
+		kinds = append(kinds, e.Kind)
+		if e.Kind == EventApproval {
+			questions = append(questions, e.Step.Outcome)
+			if e.Step.Outcome == "ask" {
+				answers <- sentinel.Pass()
+			}
+		}
+	}
+	require.Equal(t, []string{"ask", "allow"}, questions)
+	require.Equal(t, EventApproval, kinds[0])
+	require.Equal(t, EventReply, kinds[len(kinds)-1])
+}
+
 // A reader that is slow loses its place and learns of it. The log stays within its bounds.
 func TestEventLogIsBounded(t *testing.T) {
 	var table eventTable

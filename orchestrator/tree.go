@@ -181,7 +181,7 @@ func (*service) Terminate(*otp.Context, otp.Reason) {}
 // then Pauses in Parts alone.
 func (o *Orchestrator) serveDoor(ctx context.Context, up func()) error {
 	path := control.SocketPath(o.parts.Config.Ledger.Path)
-	srv, err := control.Listen(context.WithoutCancel(ctx), path, door{o.parts, o.log, o.Top}, control.Options{Log: o.log})
+	srv, err := control.Listen(context.WithoutCancel(ctx), path, door{o.parts, o.log, o.Top, o.Status}, control.Options{Log: o.log})
 	if err != nil {
 		o.log.Error("vedette pause and vedette top can't reach this process", "error", err)
 		return err

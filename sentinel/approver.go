@@ -51,6 +51,15 @@ type ForesightedApprover interface {
 	LookUpAnswer(ctx context.Context, c Call, d Decision) (v Verdict, ok bool, err error)
 }
 
+// TellingApprover is an Approver that says when people can find its question.
+type TellingApprover interface {
+	Approver
+	// ApproveTelling is Approve, and is called in its place. It calls asked each time that people can
+	// see the question and answer it. A call that another program runs is pending from the first time on:
+	// its program is told no id under which nothing can be found yet.
+	ApproveTelling(ctx context.Context, c Call, d Decision, asked func()) (Verdict, error)
+}
+
 // ErrAnswerOver is wrapped by the error of a Recorder that can't record an allowed call, because the
 // answer which a ForesightedApprover gave holds no more. A person is asked about the call then.
 var ErrAnswerOver = errors.New("the answer that was given beforehand holds no more")
@@ -79,6 +88,10 @@ const (
 	CodeApprovalUnbindable = "approval.unbindable" // what the call names can't be bound to a yes
 )
 
+// EventAsked is the kind of an Event of a call about which people can find the question: see
+// TellingApprover. It is on no record.
+const EventAsked = "asked"
+
 // EventLeftHeld is the kind of an Event of a call that is left held: see
 // ErrHeld. It is on no record.
 const EventLeftHeld = "left_held"
@@ -95,6 +108,7 @@ type question struct {
 	p        *Checkpoint
 	call     Call
 	decision Decision
+	asked    func() // says that people can find the question, once or several times
 }
 
 // awaitAnswer asks a person and waits: for the answer, the expiry, or the end of
@@ -113,6 +127,9 @@ func (q question) awaitAnswer(ctx context.Context) (v Verdict, err error) {
 	for n := 0; ; n++ {
 		if v, answered := q.putOnce(wait); answered {
 			return v, nil
+		}
+		if wait.Err() == nil {
+			q.asked() // an approver that failed leaves the call held, and its caller need not wait for it
 		}
 		if !backoff.Wait(wait, approverPauses.Pause(n)) {
 			return endWait(context.Cause(wait))
@@ -153,8 +170,18 @@ func (q question) runApprover(ctx context.Context, replies chan<- reply) {
 		}
 		replies <- r
 	}()
-	v, err := q.p.o.Approver.Approve(ctx, q.call, q.decision)
+	v, err := q.runTelling(ctx)
 	r = reply{v, err, ctx.Err() != nil}
+}
+
+// runTelling runs the approver, and says when people can find the question. Of one that doesn't tell
+// they can from the start.
+func (q question) runTelling(ctx context.Context) (Verdict, error) {
+	if a, ok := q.p.o.Approver.(TellingApprover); ok {
+		return a.ApproveTelling(ctx, q.call, q.decision, q.asked)
+	}
+	q.asked()
+	return q.p.o.Approver.Approve(ctx, q.call, q.decision)
 }
 
 // readReply reads what the approver returned. A failure is no answer.

@@ -300,7 +300,8 @@ func (c Call) Reasons() []string {
 func (c Call) withGrantNow(now Grant, d *Desk) Call {
 	parts := *c.held
 	was := parts.grant
-	now.o.ID, now.o.User, now.o.Conversation, now.o.Remote = was.o.ID, was.o.User, was.o.Conversation, was.o.Remote
+	now.o.ID, now.o.User, now.o.Conversation = was.o.ID, was.o.User, was.o.Conversation
+	now.o.Remote, now.o.Proposer = was.o.Remote, was.o.Proposer
 	parts.grant = now.TaintAs(was).TaintAs(d.Grant())
 	return Call{&parts, c.findings}
 }

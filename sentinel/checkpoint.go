@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel/touch"
@@ -66,7 +67,8 @@ type Options struct {
 	Values    ValuesMode
 	// Evidence says what the evidence of a call shows; see Call.Evidence.
 	Evidence EvidenceOptions
-	// PolicyDigest identifies the configuration in every record.
+	// PolicyDigest identifies the configuration in every record. Gates, AskTimeout, Pending and
+	// PolicyDigest are the first Policy: see Checkpoint.SetPolicy.
 	PolicyDigest string
 	// Observe is told of every decision and outcome after it was recorded.
 	// It must not block; what it is handed may hold values.
@@ -103,7 +105,7 @@ type Event struct {
 // zero value denies everything.
 type Checkpoint struct {
 	o        Options
-	gates    map[string]Gate
+	inForce  atomic.Pointer[policy]
 	records  recordMaker
 	refused  refusedLimit
 	inFlight flightList
@@ -123,26 +125,10 @@ func New(o Options) (*Checkpoint, error) {
 	if o.Values == "" {
 		o.Values = ValuesKeys
 	}
-	p := &Checkpoint{o: o, gates: map[string]Gate{}, records: recordMaker{o.DigestKey, o.Values, o.PolicyDigest, o.Registry}}
-	var errs []error
-	for _, g := range o.Gates {
-		n := g.Name()
-		_, isSkip := g.(skipGate)
-		switch {
-		case !slices.Contains(innerGates(), n):
-			errs = append(errs, fmt.Errorf("gate %q is not one of %v", n, innerGates()))
-		case p.gates[n] != nil:
-			errs = append(errs, fmt.Errorf("gate %q is there twice", n))
-		case isSkip && mandatory[n]:
-			errs = append(errs, fmt.Errorf("gate %q can't be switched off", n))
-		}
-		p.gates[n] = g
-	}
-	for _, n := range innerGates() {
-		if p.gates[n] == nil {
-			errs = append(errs, fmt.Errorf("gate %q is missing", n))
-		}
-	}
+	p := &Checkpoint{o: o, records: recordMaker{o.DigestKey, o.Values, o.Registry}}
+	first, err := newPolicy(Policy{Gates: o.Gates, AskTimeout: o.AskTimeout, Pending: o.Pending, Digest: o.PolicyDigest})
+	p.inForce.Store(first)
+	errs := []error{err}
 	if o.Registry == nil {
 		errs = append(errs, errors.New("the registry of skills is missing"))
 	}
@@ -160,6 +146,30 @@ func innerGates() []string {
 // ruleGates are the gates that go by rules alone: all inner ones but the review.
 func ruleGates() []string {
 	return gateOrder[1 : len(gateOrder)-2]
+}
+
+// SetPolicy puts another policy in force. Calls that are judged from now on are judged by it. A call
+// that was judged by the one before keeps that one's verdicts and digest; once a person has approved
+// it, and before it starts, the rules of the policy that is in force then are asked again, and what
+// they don't allow doesn't start. What has started runs on. The error is that of New, and changes nothing.
+func (p *Checkpoint) SetPolicy(next Policy) error {
+	pol, err := newPolicy(next)
+	if err != nil {
+		return err
+	}
+	p.inForce.Store(pol)
+	return nil
+}
+
+// PolicyDigest returns the digest of the policy that is in force.
+func (p *Checkpoint) PolicyDigest() string { return p.policyInForce().digest }
+
+// policyInForce returns the policy that is in force. That of the zero Checkpoint has no gate, so it denies.
+func (p *Checkpoint) policyInForce() *policy {
+	if pol := p.inForce.Load(); pol != nil {
+		return pol
+	}
+	return &policy{}
 }
 
 // Registry returns the skills the checkpoint knows.
@@ -184,7 +194,7 @@ func (p *Checkpoint) Decide(ctx context.Context, c Call) (Decision, error) {
 
 // askGate asks one gate. What can't judge denies: a gate that isn't there, one
 // that panics, one that returns an error. start is when it is asked.
-func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start time.Time) (v Verdict) {
+func (p *Checkpoint) askGate(ctx context.Context, pol *policy, name string, c Call, start time.Time) (v Verdict) {
 	defer func() {
 		if r := recover(); r != nil {
 			p.logger().Error("a gate panicked", "gate", name, "stack", string(debug.Stack()))
@@ -192,7 +202,7 @@ func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start tim
 		}
 		v.Gate, v.Elapsed = name, p.since(start)
 	}()
-	g := p.gates[name]
+	g := pol.gates[name]
 	if g == nil {
 		return Verdict{State: Failed, Code: name + ".missing", Reason: "the gate is missing"}
 	}
@@ -215,6 +225,24 @@ func (p *Checkpoint) askGate(ctx context.Context, name string, c Call, start tim
 	}
 	v.cutToBounds()
 	return v
+}
+
+// askRulesNow asks the rules of a policy about a call that was allowed and has not started. An answer
+// that was given to another question counts no more, and neither does one that was given beforehand
+// under another policy. The review's answer stands.
+func (p *Checkpoint) askRulesNow(ctx context.Context, pol *policy, c Call, allowed Decision) Decision {
+	d := allowed
+	yes, _ := d.Verdict(GateApproval)
+	for _, n := range ruleGates() {
+		d.putVerdict(p.askGate(ctx, pol, n, c, p.now()))
+	}
+	d.Policy = pol.digest
+	beforehand := yes.Meta[metaStanding] != "" && (c.Tainted() || pol.digest != allowed.Policy)
+	if beforehand || !slices.Equal(askingGates(d), askingGates(allowed)) {
+		yes = Verdict{Gate: GateApproval, State: NotReached} // it was the answer to another question
+	}
+	d.putAnswer(yes)
+	return d
 }
 
 // mayDoubt reports whether a gate may leave a doubt to the review: the judge, and the scope

@@ -11,10 +11,12 @@ import (
 // Decision is the combined outcome of one Call with the verdict of every gate,
 // also of those that were skipped or not reached. Its zero value denies.
 type Decision struct {
-	ID      string
-	CallID  string
-	Digest  string
-	At      time.Time
+	ID     string
+	CallID string
+	Digest string
+	At     time.Time
+	// Policy is the digest of the configuration whose gates gave the verdicts: see Policy.
+	Policy  string
 	Outcome Outcome
 	// BlockedBy is the first gate in order whose outcome is the decision's;
 	// empty when allowed. GateParse for a proposal that became no Call.

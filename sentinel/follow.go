@@ -121,8 +121,8 @@ func (i *invocation) finishFollow(ctx context.Context) error {
 	i.result.Follow = nil // a chain has two links
 	b := outcomeBody{ElapsedUS: i.p.now().Sub(i.began).Microseconds()}
 	values := b.describeRun(i.call, i.result, i.failed)
-	if isPaused(i.failed) {
-		b.Status, b.Code = StatusFailed, CodeOutcomePaused
+	if stopped := stopOf(i.failed); stopped != nil {
+		b.Status, b.Code = StatusFailed, stopped.code
 	}
 	i.recordOutcome(ctx, b, values)
 	return nil

@@ -61,14 +61,18 @@ func TestAnswersGivenBeforehand(t *testing.T) {
 		kinds []string
 		by    string // who is on record for a yes; empty for a refusal
 	}{
-		"a yes":                        {f: foresighted{approver: no, left: 1}, kinds: []string{"decision", "outcome"}, by: "cat"},
-		"none":                         {f: foresighted{approver: yes}, kinds: []string{"held", "decision", "outcome"}, by: "ann"},
-		"it can't be read":             {f: foresighted{approver: yes, left: 1, err: errors.New("disk")}, kinds: []string{"held", "decision", "outcome"}, by: "ann"},
-		"it breaks":                    {f: foresighted{approver: yes, left: -1}, kinds: []string{"held", "decision", "outcome"}, by: "ann"},
-		"over, and a person says yes":  {f: foresighted{approver: yes, left: 1}, over: 1, kinds: []string{"held", "decision", "outcome"}, by: "ann"},
-		"over, and a person says no":   {f: foresighted{approver: no, left: 1}, over: 1, kinds: []string{"held", "decision"}},
-		"over, and another one holds":  {f: foresighted{approver: no, left: 2}, over: 1, kinds: []string{"decision", "outcome"}, by: "cat"},
-		"two over, and a person's yes": {f: foresighted{approver: yes, left: 2}, over: 2, kinds: []string{"held", "decision", "outcome"}, by: "ann"},
+		"a yes": {f: foresighted{approver: no, left: 1}, kinds: []string{"decision", "outcome"}, by: "cat"},
+		"none":  {f: foresighted{approver: yes}, kinds: []string{"held", "decision", "outcome"}, by: "ann"},
+		"it can't be read": {f: foresighted{approver: yes, left: 1, err: errors.New("disk")},
+			kinds: []string{"held", "decision", "outcome"}, by: "ann"},
+		"it breaks": {f: foresighted{approver: yes, left: -1}, kinds: []string{"held", "decision", "outcome"}, by: "ann"},
+		"over, and a person says yes": {f: foresighted{approver: yes, left: 1}, over: 1, kinds: []string{"held", "decision",
+			"outcome"}, by: "ann"},
+		"over, and a person says no":  {f: foresighted{approver: no, left: 1}, over: 1, kinds: []string{"held", "decision"}},
+		"over, and another one holds": {f: foresighted{approver: no, left: 2}, over: 1, kinds: []string{"decision", "outcome"}, by: "cat"},
+		"two over, and a person's yes": {
+			f: foresighted{approver: yes, left: 2}, over: 2, kinds: []string{"held", "decision", "outcome"}, by: "ann",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, func(o *sentinel.Options, b *bench) {

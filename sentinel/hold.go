@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/vedette-dev/vedette/internal/textcut"
@@ -63,7 +64,6 @@ func (i *invocation) hold(ctx context.Context) error {
 	}
 	asked := *d
 	p.tellObserver(Event{Call: c, Decision: asked, Kind: RecordHeld, Context: ctx})
-	i.remote.tellHeld(asked)
 	if err := i.askPerson(ctx); err != nil {
 		p.tellObserver(Event{Call: c, Decision: asked, Kind: EventLeftHeld, Context: ctx})
 		return err
@@ -115,7 +115,7 @@ func (i *invocation) askAfterAll(ctx context.Context) error {
 // as the same before keeps its times.
 func (i *invocation) dateQuestion() {
 	p, d := i.p, &i.decision
-	timeout := p.o.AskTimeout
+	timeout := i.policy.askTimeout
 	if timeout <= 0 {
 		timeout = DefaultAskTimeout
 	}
@@ -151,7 +151,14 @@ const metaStanding = "standing"
 // askPerson waits for a person's answer. After a yes the rules are asked again: see
 // judgeAgain.
 func (i *invocation) askPerson(ctx context.Context) error {
-	q := question{p: i.p, call: i.call, decision: i.decision}
+	var once sync.Once
+	shown := Event{Call: i.call, Decision: i.decision, Kind: EventAsked, Context: ctx}
+	q := question{p: i.p, call: i.call, decision: i.decision, asked: func() {
+		once.Do(func() {
+			i.remote.tellHeld(shown.Decision)
+			i.p.tellObserver(shown)
+		})
+	}}
 	answer, err := q.awaitAnswer(ctx)
 	switch {
 	case err != nil:
@@ -175,9 +182,11 @@ func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
 		}
 		return err
 	}
+	i.policy = i.p.policyInForce() // a reload may have come while the person thought
 	c, d := i.remote.withGrantNow(i.call, i.desk).withTouchNow(env), shown
+	d.Policy = i.policy.digest
 	for _, n := range ruleGates() { // the review's answer stands
-		d.putVerdict(i.p.askGate(ctx, n, c, i.p.now()))
+		d.putVerdict(i.p.askGate(ctx, i.policy, n, c, i.p.now()))
 	}
 	bound, err := bindPaths(ctx, c, env)
 	if ctx.Err() != nil { // what the rules said without their time counts for nothing
@@ -257,7 +266,7 @@ func (i *invocation) countHeld() (leave func()) {
 		return func() {}
 	}
 	onRecord := i.held.isAbout(i.p.records.keyedDigest(d.Digest))
-	leave, full := i.p.pending.countIn(i.call.Grant(), i.p.o.Pending, onRecord)
+	leave, full := i.p.pending.countIn(i.call.Grant(), i.policy.pending, onRecord)
 	if full != "" {
 		d.putAnswer(refusePendingFull(full))
 		return func() {}

@@ -92,7 +92,7 @@ func TestOnlyAnAnswerEndsAHeldCall(t *testing.T) {
 				require.GreaterOrEqual(t, asked, max(tc.asks, 1), "an approver that failed is asked again")
 				require.LessOrEqual(t, asked, 150, "with pauses")
 				require.Equal(t, []string{"held"}, b.rec.kinds())
-				require.Equal(t, []string{sentinel.RecordHeld, sentinel.EventLeftHeld}, events)
+				require.Equal(t, []string{sentinel.RecordHeld, sentinel.EventAsked, sentinel.EventLeftHeld}, events)
 				require.Empty(t, b.runs())
 				require.Equal(t, 1, b.lim.released)
 				require.Empty(t, b.InFlight())
@@ -413,7 +413,8 @@ func TestWhatWasHandedOutIsNeverWritten(t *testing.T) {
 	looking.Wait()
 	require.Empty(t, changed)
 	require.Equal(t, map[string]sentinel.State{
-		"approver": sentinel.NotReached, "held": sentinel.NotReached, "decision": sentinel.Judged, "outcome": sentinel.Judged,
+		"approver": sentinel.NotReached, "asked": sentinel.NotReached, "held": sentinel.NotReached, "decision": sentinel.Judged,
+		"outcome": sentinel.Judged,
 	}, states)
 }
 

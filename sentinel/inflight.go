@@ -14,19 +14,28 @@ const (
 	PhasePlaces   = "awaiting_places"   // a person said yes; its turn and agent wait for their places
 	PhaseQueued   = "queued"            // allowed; others of its skill come first
 	PhaseRunning  = "running"
+	PhaseHanded   = "handed_over" // a program elsewhere has its warrant and has not reported it
 )
 
 // InFlight is a call that waits for a person, for its places or for its skill, or runs.
-// Only one that runs has an effect whatever is paused from now on.
+// Only one that runs or was handed over has an effect whatever is paused from now on.
 type InFlight struct {
 	CallID       string `json:"call"`
 	Conversation string `json:"conversation"`
 	User         string `json:"user"`
 	Agent        string `json:"agent"`
 	Skill        string `json:"skill"`
-	Phase        string `json:"phase"`
+	// Remote is the principal who runs the call in a program elsewhere; empty where it runs here.
+	Remote string `json:"remote,omitempty"`
+	Phase  string `json:"phase"`
 	// Since is when the phase began.
 	Since time.Time `json:"since"`
+}
+
+// AwaitsOthers reports whether a call that runs elsewhere waits for a person, or for its program to come
+// back for it. It stays held without this process, which therefore need not wait for it.
+func (f InFlight) AwaitsOthers() bool {
+	return f.Remote != "" && (f.Phase == PhaseApproval || f.Phase == PhasePlaces)
 }
 
 // flightList holds the calls in flight by a number of their own: a call id may be
@@ -48,7 +57,7 @@ func (f *flightList) addCall(c Call, phase string, now time.Time) flightEntry {
 	g := c.Grant()
 	in := InFlight{
 		CallID: c.Proposed().ID(), Conversation: g.Conversation(), User: g.User(), Agent: g.Agent(), Skill: c.Name(),
-		Phase: phase, Since: now,
+		Remote: g.Remote(), Phase: phase, Since: now,
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

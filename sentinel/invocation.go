@@ -21,6 +21,7 @@ import (
 // skill itself failed is in failed.
 type invocation struct {
 	p        *Checkpoint
+	policy   *policy // from judge, and again from judgeAgain
 	desk     *Desk
 	proposal Proposal
 	number   int // of the proposal among those of a numbered desk
@@ -149,15 +150,18 @@ func (i *invocation) parse(ctx context.Context) (err error) {
 // them so that the review and a person see every reason.
 func (i *invocation) judge(ctx context.Context) error {
 	p, start := i.p, i.p.now()
-	c, failed := p.Rewrite(ctx, i.call)
-	d := Decision{ID: ids.New(), CallID: c.ID(), Digest: c.Digest(), At: start, Verdicts: make([]Verdict, 0, 8)}
+	i.policy = p.policyInForce()
+	c, failed := p.rewrite(ctx, i.policy, i.call)
+	d := Decision{
+		ID: ids.New(), CallID: c.ID(), Digest: c.Digest(), At: start, Policy: i.policy.digest, Verdicts: make([]Verdict, 0, 8),
+	}
 	if m, ok := c.Modified(); ok {
 		d.Modified = &m
 	}
 	d.Verdicts = append(d.Verdicts, p.resolveUnreachableLimits(ctx, c, i.limitsVerdict))
 	at := p.now() // and from here on, where one gate ends the next one starts
 	for _, n := range ruleGates() {
-		v := p.askGate(ctx, n, c, at)
+		v := p.askGate(ctx, i.policy, n, c, at)
 		at = at.Add(v.Elapsed)
 		if n == GatePermission && failed != nil {
 			v = mergeDenial(v, *failed)
@@ -175,10 +179,10 @@ func (i *invocation) review(ctx context.Context) error {
 	v := Verdict{Gate: GateReview, State: NotReached}
 	if d.settle(); d.Outcome > Defer {
 		c := i.call
-		if _, off := i.p.gates[GateReview].(skipGate); !off {
+		if _, off := i.policy.gates[GateReview].(skipGate); !off {
 			c = c.withFindings(d.Verdicts)
 		}
-		v = i.p.askGate(ctx, GateReview, c, d.At.Add(d.Elapsed))
+		v = i.p.askGate(ctx, i.policy, GateReview, c, d.At.Add(d.Elapsed))
 		if v.SpentEvidence != "" && v.SpentEvidence != c.EvidenceKey() { // it judged by other evidence
 			v.SpentDoubts = ""
 		}
@@ -262,8 +266,8 @@ func (i *invocation) execute(ctx context.Context) error {
 // the call. One whose follow-up waits for a person has no outcome yet: the error wraps
 // ErrHeld.
 func (i *invocation) finish(ctx context.Context) error {
-	if isPaused(i.failed) {
-		return i.recordPaused(ctx)
+	if stopped := stopOf(i.failed); stopped != nil {
+		return i.recordStopped(ctx, stopped)
 	}
 	p, c := i.p, i.call
 	b := outcomeBody{ElapsedUS: p.now().Sub(i.began).Microseconds()}
@@ -477,24 +481,38 @@ func (i *invocation) waitAndRun(ctx context.Context, e flightEntry) (res skills.
 	// The call is listed before the desk asks for pauses. So an operator who pauses and
 	// reads the list finds every call that the pause did not stop.
 	e.setPhase(PhaseRunning, p.now())
-	if v, ok := p.pauseVerdict(c.Grant().User(), c.Name()); ok {
-		return skills.Result{}, &pausedError{v}
+	if stopped := i.stopBeforeStart(ctx); stopped != nil {
+		return skills.Result{}, stopped
 	}
 	return p.o.Executors[c.Name()].Execute(skills.WithApproved(ctx, listApproved(bound)), i.warrant, c.Order())
 }
 
-// recordPaused records that a pause kept an allowed call from starting, and refuses
-// it. It left no trace and says nothing about its skill.
-func (i *invocation) recordPaused(ctx context.Context) error {
-	i.releaseSlot(ctx) // before the store is waited for
-	b := outcomeBody{ElapsedUS: i.p.now().Sub(i.began).Microseconds(), Status: StatusFailed, Code: CodeOutcomePaused}
-	i.recordOutcome(ctx, b, []Value{{"error", []byte(i.failed.Error())}})
-	no := i.decision
-	var paused *pausedError
-	if errors.As(i.failed, &paused) {
-		no.putVerdict(paused.v)
+// stopBeforeStart asks for pauses, and asks the rules again where another policy came in force since
+// the decision. It is asked when nothing stands between the call and its start but the start. Nil
+// lets it start.
+func (i *invocation) stopBeforeStart(ctx context.Context) *stoppedError {
+	if v, ok := i.p.pauseVerdict(i.call.Grant().User(), i.call.Name()); ok {
+		no := i.decision
+		no.putVerdict(v)
+		return &stoppedError{CodeOutcomePaused, no}
 	}
-	return newRefusal(no)
+	now := i.p.policyInForce()
+	if now == i.policy {
+		return nil
+	}
+	if no := i.p.askRulesNow(ctx, now, i.call, i.decision); no.Outcome != Allow {
+		return &stoppedError{CodeWithdrawn, no}
+	}
+	return nil
+}
+
+// recordStopped records that a pause or another policy kept an allowed call from starting, and
+// refuses it. It left no trace and says nothing about its skill.
+func (i *invocation) recordStopped(ctx context.Context, stopped *stoppedError) error {
+	i.releaseSlot(ctx) // before the store is waited for
+	b := outcomeBody{ElapsedUS: i.p.now().Sub(i.began).Microseconds(), Status: StatusFailed, Code: stopped.code}
+	i.recordOutcome(ctx, b, []Value{{"error", []byte(stopped.Error())}})
+	return newRefusal(stopped.no)
 }
 
 // recordOutcome records what became of a call. The effect may have happened. If the record

@@ -107,7 +107,12 @@ func (c Call) Proposed() Call {
 // denial by the permission gate; the call is then c. A call that was
 // rewritten before is not rewritten again.
 func (p *Checkpoint) Rewrite(ctx context.Context, c Call) (out Call, v *Verdict) {
-	m, ok := p.gates[GatePermission].(Modifier)
+	return p.rewrite(ctx, p.policyInForce(), c)
+}
+
+// rewrite is Rewrite by the rules of a policy.
+func (p *Checkpoint) rewrite(ctx context.Context, pol *policy, c Call) (out Call, v *Verdict) {
+	m, ok := pol.gates[GatePermission].(Modifier)
 	if !ok || c.Skill() == nil || c.isRewritten() || c.parts().follows != nil { // what follows is only lowered
 		return c, nil
 	}

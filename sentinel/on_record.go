@@ -74,7 +74,7 @@ func (r OnRecord) refuse(kind string, d Decision) OnRecord {
 	case RecordRefused:
 		r.Refusal.Kind = skills.KindInvalid
 		r.Refusal.Retryable = false
-	case RecordHeld: // the gate that asks is no gate that refuses
+	case RecordHeld, EventAsked: // the gate that asks is no gate that refuses
 		r.Refusal.Kind, r.Refusal.Retryable = skills.KindAsk, false
 		r.Refusal.WhatYouCanDo = adviceWait
 	}

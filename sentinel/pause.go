@@ -27,14 +27,18 @@ const CodePaused = "limits.paused"
 // that a pause caught before it began. Its status is StatusFailed: nothing ran.
 const CodeOutcomePaused = "paused"
 
-// pausedError is why a call that was allowed did not begin.
-type pausedError struct{ v Verdict }
+// stoppedError is why a call that was allowed did not begin: a pause, or a policy that came since.
+type stoppedError struct {
+	code string   // of the outcome
+	no   Decision // what the call is refused with
+}
 
 // Error says in the record why the call was not started.
-func (e *pausedError) Error() string { return "not started: " + e.v.Reason }
+func (e *stoppedError) Error() string { return "not started: " + e.no.Reason }
 
-// isPaused reports whether err is a pause's.
-func isPaused(err error) bool {
-	var e *pausedError
-	return errors.As(err, &e)
+// stopOf returns what stopped a call before it began, nil for any other end.
+func stopOf(err error) *stoppedError {
+	var e *stoppedError
+	_ = errors.As(err, &e)
+	return e
 }

@@ -31,7 +31,8 @@ func (d *Desk) Prejudge(ctx context.Context, calls []skills.Proposed) {
 	if len(calls) < 2 || d.p == nil {
 		return
 	}
-	review, ok := d.p.gates[GateReview].(Prejudger)
+	pol := d.p.policyInForce()
+	review, ok := pol.gates[GateReview].(Prejudger)
 	if !ok {
 		return
 	}
@@ -43,7 +44,7 @@ func (d *Desk) Prejudge(ctx context.Context, calls []skills.Proposed) {
 	room := make(chan struct{}, maxAhead)
 	for i, k := range calls {
 		prop.Skill, prop.Args = k.Skill, k.Args
-		c, trace, passes := d.prejudgeRules(ctx, prop)
+		c, trace, passes := d.prejudgeRules(ctx, pol, prop)
 		if prop.Trace = trace; !passes {
 			continue
 		}
@@ -78,7 +79,7 @@ func afterCall(prop Proposal, c Call) Proposal {
 
 // prejudgeRules makes the call as the review would be shown it, if the rules let it
 // through. The trace has the refusal if they don't.
-func (d *Desk) prejudgeRules(ctx context.Context, prop Proposal) (c Call, trace Trace, ok bool) {
+func (d *Desk) prejudgeRules(ctx context.Context, pol *policy, prop Proposal) (c Call, trace Trace, ok bool) {
 	p := d.p
 	defer func() { d.recoverPrejudging(recover()) }()
 	trace = prop.Trace
@@ -89,14 +90,14 @@ func (d *Desk) prejudgeRules(ctx context.Context, prop Proposal) (c Call, trace 
 	if err != nil {
 		return Call{}, trace, false
 	}
-	c, failed := p.Rewrite(ctx, c)
+	c, failed := p.rewrite(ctx, pol, c)
 	if failed != nil {
 		return Call{}, trace, false
 	}
 	at := p.now()
 	var verdicts []Verdict
 	for _, n := range ruleGates() {
-		v := p.askGate(ctx, n, c, at)
+		v := p.askGate(ctx, pol, n, c, at)
 		if v.Counts() && v.Outcome <= Defer {
 			if isAboutTheCall(v) {
 				trace = trace.WithRefusal(PastRefusal{Skill: c.Name(), Digest: c.Digest(), Gate: v.Gate, Code: v.Code})

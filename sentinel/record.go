@@ -21,6 +21,9 @@ const (
 	RecordRefused  = "refused"  // a proposal that became no Call
 	RecordOutcome  = "outcome"  // what became of an allowed call
 	RecordPurge    = "purge"    // values of a user or a conversation were erased
+
+	RecordReloaded      = "reloaded"       // another policy came in force
+	RecordReloadRefused = "reload_refused" // it loosens, or needs a restart
 )
 
 // Record is one entry for the ledger, with the values that go to the journal
@@ -145,7 +148,6 @@ func wordOfTaint(c Call) string {
 type recordMaker struct {
 	key      [32]byte // salts digests
 	values   ValuesMode
-	policy   string // digest
 	registry *skills.Registry
 }
 
@@ -161,7 +163,7 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	g := c.Grant()
 	b := body{
 		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Remote: g.Remote(), ReportBy: d.reportBy.UTC(), Effect: c.Effect(),
-		Outward: c.Outward(), Tainted: c.Tainted(), Taint: wordOfTaint(c), MissionBy: g.MissionBy(), Policy: m.policy,
+		Outward: c.Outward(), Tainted: c.Tainted(), Taint: wordOfTaint(c), MissionBy: g.MissionBy(), Policy: d.Policy,
 		Digest: m.keyedDigest(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
 		Bound: m.boundsOf(d.Bound), AskedAt: d.Asked.UTC(), ExpiresAt: d.Expires.UTC(),
 		AnsweredAt: d.Answered.UTC(), Approver: d.Approver, Via: d.Via,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/vedette-dev/vedette/skills"
@@ -31,7 +30,7 @@ type Handing struct {
 	Elsewhere func(skill string) bool
 	// Seal makes the warrant that the program is handed, for the call as it was judged.
 	Seal func(Call, Seal) (string, error)
-	// OnHeld is told once a person is asked. It must not block.
+	// OnHeld is told once people can find the question about the call. It must not block.
 	OnHeld func(Decision)
 	// AwaitCaller is called after a person has approved the call and before the rules are asked again.
 	// It returns when the program asks for the call, with the authority that it has then.
@@ -70,7 +69,7 @@ type remoteRun struct {
 	clock func() time.Time
 }
 
-// tellHeld says that a person is asked.
+// tellHeld says that people can find the question.
 func (r *remoteRun) tellHeld(d Decision) {
 	if r != nil && r.OnHeld != nil {
 		r.OnHeld(d)
@@ -255,12 +254,12 @@ func (i remoteInvocation) denyRunsHere(context.Context) error {
 	return nil
 }
 
-// startElsewhere is the last step: from its return on the call may run. A pause that began while the
-// decision was written down still holds it back.
+// startElsewhere is the last step: from its return on the call may run. A pause that began, or a policy
+// that came in force, while the decision was written down still holds it back.
 func (i remoteInvocation) startElsewhere(ctx context.Context) error {
-	if v, ok := i.p.pauseVerdict(i.call.Grant().User(), i.call.Name()); ok {
-		i.began, i.failed = i.p.now(), &pausedError{v}
-		return i.recordPaused(ctx)
+	i.began = i.p.now()
+	if stopped := i.stopBeforeStart(ctx); stopped != nil {
+		return i.recordStopped(ctx, stopped)
 	}
 	i.slotTaken = false // the limiter hears of it with the report
 	return nil
@@ -294,14 +293,7 @@ func (r *RemoteDesk) Recheck(ctx context.Context, h Handed, now Grant) error {
 		code = CodeOutcomePaused
 		d.putVerdict(v)
 	} else {
-		yes, _ := d.Verdict(GateApproval)
-		for _, n := range ruleGates() {
-			d.putVerdict(p.askGate(ctx, n, c, p.now()))
-		}
-		if !slices.Equal(askingGates(d), askingGates(h.Decision)) || yes.Meta[metaStanding] != "" && c.Tainted() {
-			yes = Verdict{Gate: GateApproval, State: NotReached} // it was the answer to another question
-		}
-		d.putAnswer(yes)
+		d = p.askRulesNow(ctx, p.policyInForce(), c, d)
 	}
 	if d.Outcome == Allow {
 		return nil

@@ -174,7 +174,7 @@ func TestContextAndHook(t *testing.T) {
 	var buf bytes.Buffer
 	s := NewSystem(SystemOptions{OnEvent: func(Event) { panic("canary") },
 		Logger: slog.New(slog.NewTextHandler(&buf, nil))})
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	sup, err := s.Start(ctx, SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{worker("w", Permanent)}}))
 	require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestContextAndHook(t *testing.T) {
 	kids, err := WhichChildren(ctx, sup)
 	require.NoError(t, err)
 	got, err := Call(ctx, kids[0].PID, func(c *Context) {
-		v, err := c.Call(other, "hi", 10*time.Second)
+		v, err := c.Call(other, "hi", 4*time.Minute)
 		c.Logger().Info("seen")
 		c.Reply([]any{c.Parent(), c.System() == s, v, c.From().Valid()}, err)
 	})

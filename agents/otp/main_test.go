@@ -102,7 +102,7 @@ type rig struct {
 
 func newRig(t testing.TB) *rig {
 	r := &rig{t: t, clock: newClock(), events: make(chan Event, 1<<16)}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	r.ctx = ctx
 	r.System = NewSystem(SystemOptions{Now: r.clock.Now, AfterFunc: r.clock.AfterFunc,
 		OnEvent: func(e Event) { r.events <- e }})

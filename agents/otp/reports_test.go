@@ -51,7 +51,7 @@ func (l *logbook) lines(t *testing.T, msg string) []map[string]any {
 func newLoggedRig(t *testing.T) (*rig, *logbook) {
 	l := &logbook{}
 	r := &rig{t: t, clock: newClock(), events: make(chan Event, 1<<16)}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	r.ctx = ctx
 	r.System = NewSystem(SystemOptions{Now: r.clock.Now, AfterFunc: r.clock.AfterFunc,
 		Logger:  slog.New(slog.NewJSONHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -197,7 +197,7 @@ func TestLogsHoldNoContents(t *testing.T) {
 	var mu sync.Mutex
 	w := writer(func(b []byte) (int, error) { mu.Lock(); defer mu.Unlock(); return buf.Write(b) })
 	s := NewSystem(SystemOptions{Logger: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))})
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	sup, err := s.Start(ctx, SupervisorSpec("sup", SupervisorOptions{Children: []ChildSpec{{ID: "w", Start: func() Server {
 		return &fake{handle: func(c *Context, msg any) {

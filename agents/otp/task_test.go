@@ -31,7 +31,7 @@ func TestTasksEndWithTheRequestToStop(t *testing.T) {
 				select {
 				case <-ended:
 					before <- true
-				case <-time.After(10 * time.Second):
+				case <-time.After(4 * time.Minute):
 					before <- false
 				}
 				c.Async(0, func(ctx context.Context) (any, error) { late <- ctx.Err(); return nil, nil })

@@ -25,9 +25,9 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// How long a test waits for what must come, and how often it looks.
+// How long a test waits for what must come, a little less than the watchdog does, and how often it looks.
 const (
-	eventually = 60 * time.Second
+	eventually = 4 * time.Minute
 	tick       = 5 * time.Millisecond
 )
 
@@ -141,7 +141,7 @@ func (p *process) ends(within time.Duration) string {
 // terminate ends the process in good order, and kill at once.
 func (p *process) terminate() {
 	require.NoError(p.h.t, p.cmd.Process.Signal(syscall.SIGTERM))
-	require.Empty(p.h.t, p.ends(15*time.Second), "there is no answer yet")
+	require.Empty(p.h.t, p.ends(eventually), "there is no answer yet")
 }
 
 func (p *process) kill() {

@@ -3,6 +3,8 @@ package scrub
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"html"
 	"net/url"
 	"strconv"
 	"strings"
@@ -53,10 +55,9 @@ func writeWholeForms(value string) []form {
 
 // encodeSecret returns the texts that a secret is known by.
 func encodeSecret(secret string) []string {
-	quoted := strconv.Quote(secret)
 	digits := hex.EncodeToString([]byte(secret))
-	texts := []string{secret, quoted[1 : len(quoted)-1], digits, strings.ToUpper(digits),
-		url.QueryEscape(secret), strings.ReplaceAll(secret, " ", "+")}
+	texts := []string{secret, digits, strings.ToUpper(digits), url.QueryEscape(secret), strings.ReplaceAll(secret, " ", "+")}
+	texts = append(texts, escapeSecret(secret)...)
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for offset := range 3 {
 			texts = append(texts, encodeBase64Core(enc, secret, offset))
@@ -70,6 +71,24 @@ func encodeSecret(secret string) []string {
 		}
 	}
 	return texts
+}
+
+// escapeSecret returns a secret with the escapes of a language each. Views undo escapes of
+// all languages at once, so what is an escape in the secret itself is lost there: the %41
+// of "a&%41" where a text has it as \u0026%41.
+func escapeSecret(secret string) []string {
+	var plain strings.Builder
+	e := json.NewEncoder(&plain)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(secret) // a text always has a form
+	forHTML, _ := json.Marshal(secret)
+	out := []string{html.EscapeString(secret)}
+	for _, quoted := range []string{
+		strconv.Quote(secret), strconv.QuoteToASCII(secret), strings.TrimSuffix(plain.String(), "\n"), string(forHTML),
+	} {
+		out = append(out, quoted[1:len(quoted)-1])
+	}
+	return out
 }
 
 // encodeBase64Core returns the characters that depend on secret alone, where offset

@@ -311,6 +311,25 @@ func TestWholeValues(t *testing.T) {
 	require.Nil(t, NewWhole("x", "short", ""))
 }
 
+// A value that holds what looks like an escape of one language is found in the escapes of
+// another.
+func TestEscapesWithinAValue(t *testing.T) {
+	for _, value := range []string{"0\t&%00", "0é\t%00", "0\x01%00a", "0&%00ab", `0<\x41&`, "0%00&amp;"} {
+		s := NewWhole("[redacted]", value)
+		var plain strings.Builder
+		e := json.NewEncoder(&plain)
+		e.SetEscapeHTML(false)
+		require.NoError(t, e.Encode(value))
+		for name, written := range map[string]string{
+			"as it is": value, "quoted": strconv.Quote(value), "ASCII": strconv.QuoteToASCII(value), "JSON": quoteJSON(value),
+			"plain JSON": strings.TrimSpace(plain.String()), "query": url.QueryEscape(value), "path": url.PathEscape(value),
+			"HTML": html.EscapeString(value),
+		} {
+			require.Contains(t, s.Text("the value "+written+" of A"), "[redacted]", "%s: %q", name, value)
+		}
+	}
+}
+
 // Scrubbers that are joined find what each finds, and mark it as the first does.
 func TestJoin(t *testing.T) {
 	first, second := NewWhole("[redacted]", "one-value"), New("two-secret-value")

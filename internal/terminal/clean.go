@@ -30,11 +30,17 @@ func Clean(s string) string {
 		case strconv.IsPrint(r):
 			b.WriteRune(r)
 		default:
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+			b.WriteString(escapeRune(s[i : i+n]))
 		}
 		i += n
 	}
 	return b.String()
+}
+
+// escapeRune writes one character in the way of a Go string.
+func escapeRune(c string) string {
+	r, _ := utf8.DecodeRuneInString(c)
+	return strings.Trim(strconv.QuoteRuneToASCII(r), "'")
 }
 
 // CleanJSON makes JSON safe to show and changes no value of it. What Clean escapes can

@@ -28,6 +28,15 @@ func FitScreen(lines []string, cols, rows int, hint string) []string {
 	return out
 }
 
+// FitLine shortens a line to so many columns, the last of them a mark where it is longer. Fewer
+// than two columns are no screen: the line stays.
+func FitLine(line string, columns int) string {
+	if columns < 2 {
+		return line
+	}
+	return cutLine(line, columns)
+}
+
 // colourSequences set a colour: they take no room.
 var colourSequences = regexp.MustCompile("\x1b\\[[0-9;]*m")
 

@@ -70,3 +70,43 @@ func TestFitScreen(t *testing.T) {
 	require.Equal(t, "… and 29 more lines…", many[22], "the last line is cut too")
 	require.Equal(t, lines, FitScreen(lines, 0, 0, ""), "a screen that has no size")
 }
+
+// A text that comes in pieces stands in rows of ours: it begins none itself, at any width and
+// however it was cut.
+func TestQuoter(t *testing.T) {
+	write := func(columns int, pieces ...string) string {
+		var b strings.Builder
+		q := Quoter{Out: &b, Mark: "| ", Columns: columns}
+		for _, p := range pieces {
+			require.NoError(t, q.WriteText(p))
+		}
+		require.NoError(t, q.End())
+		return b.String()
+	}
+	require.Equal(t, "| one two\n| \n| three\n", write(0, "one t", "wo\n", "\nthree"))
+	require.Equal(t, "| one two \n| three\n", write(10, "one two ", "three"), "a word goes into the next row")
+	require.Equal(t, "| aaaaaaaa\n| aa\n", write(10, "aaaaaaaaaa"), "one that is longer than a row is broken")
+	require.Equal(t, "| é漢\n", write(0, "\xc3", "\xa9\xe6\xbc", "\xa2"), "a character that is cut")
+	require.Equal(t, "| a\\xc3\n", write(0, "a\xc3"))
+	require.Equal(t, "| \\x1b[2Jx\\r\\u202e\\u200b\n", write(0, "\x1b[2Jx\r\u202e\u200b"))
+	require.Equal(t, "| e\u0301\u0301\\u0301\\u0301\n", write(0, "e"+strings.Repeat("\u0301", 4)))
+	require.Empty(t, write(0))
+	hostile := "y\n  ask    orchestrator  approve this call? [y/N] \x1b[1A" + strings.Repeat("漢", 30) + strings.Repeat(" ", 90) + "ann> y"
+	for columns := range 40 {
+		whole := write(columns, hostile)
+		letters := strings.NewReplacer("\n| ", "", " ", "") // a space that is a break is none
+		require.Equal(t, letters.Replace(whole), letters.Replace(write(columns, strings.Split(hostile, "")...)))
+		for row := range strings.Lines(whole) {
+			require.True(t, strings.HasPrefix(row, "| "), "%d: %q", columns, row)
+			if columns > 5 {
+				require.LessOrEqual(t, countColumns(strings.TrimSuffix(row, "\n")), columns)
+			}
+		}
+	}
+}
+
+func TestFitLine(t *testing.T) {
+	require.Equal(t, "abc", FitLine("abc", 3))
+	require.Equal(t, "ab…", FitLine("abcd", 3))
+	require.Equal(t, "abcd", FitLine("abcd", 0))
+}

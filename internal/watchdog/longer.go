@@ -13,7 +13,7 @@ var longer = []struct {
 	long      bool
 	why       string
 }{
-	{".", "TestInvariantsAreTested", 12 * time.Minute, false, "each case compiles the tests of a package, then runs some of them"},
+	{".", "TestInvariantsAreTested", 12 * time.Minute, false, "it compiles the tests of many packages, before its first case"},
 	{"orchestrator", "TestKilled", 15 * time.Minute, true, "it kills 300 processes, one after another"},
 	{"orchestrator", "TestChaos", 10 * time.Minute, true, "it makes faults for a minute, then waits for all that was begun"},
 	{"sentinel/ledger", "TestCrash", 10 * time.Minute, true, "it kills 100 processes, one after another"},

@@ -54,7 +54,7 @@ func try(t *testing.T, s *redisstore.Store, id string) error {
 // untilAnswered asks until the store answers again.
 func untilAnswered(t *testing.T, s *redisstore.Store, id string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

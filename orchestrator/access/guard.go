@@ -145,7 +145,7 @@ func CheckScope(p Principal, scopes ...Scope) *problem.Problem {
 }
 
 // SignIn returns who signs in with a token, ours or an issuer's. The errors are ErrUnauthenticated
-// and ErrAway. Sessions that live on ask Alive.
+// and ErrAway. Sessions that live on ask Alive, and Spend for each request.
 func (g *Guard) SignIn(ctx context.Context, bearer string) (Principal, error) {
 	p, _, err := g.admit(ctx, bearer)
 	return p, err
@@ -160,6 +160,13 @@ func (g *Guard) Alive(p Principal) bool {
 		return g.o.Tokens != nil && g.o.Tokens.Alive(p.ID)
 	}
 	return true
+}
+
+// Spend counts a request of a principal who was let in by a session, as Wrap counts the others. It
+// returns how long to wait where the principal's rate is spent, else zero.
+func (g *Guard) Spend(p Principal) time.Duration {
+	_, _, wait := g.rates.spend(p)
+	return wait
 }
 
 // admit asks who issued the token.

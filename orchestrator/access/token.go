@@ -41,6 +41,8 @@ var (
 	ErrUnauthenticated = errors.New("the token is not valid")
 	// ErrAway: the issuer of a token can't be asked at the moment.
 	ErrAway = errors.New("the issuer of the token can't be asked")
+	// ErrDeclined: an issuer signed no person in.
+	ErrDeclined = errors.New("the issuer signed no person in")
 	// ErrActAs refuses the user that a request names, or names not.
 	ErrActAs = errors.New("the request can't be made for that user")
 )

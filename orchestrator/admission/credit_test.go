@@ -53,7 +53,7 @@ func TestLendHandsOn(t *testing.T) {
 		c, _ := p.Acquire(context.Background(), Ask{User: "bob"})
 		got <- c
 	}()
-	require.Eventually(t, func() bool { return p.Stats().Waiting == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.Stats().Waiting == 1 }, 4*time.Minute, time.Millisecond)
 	first.Lend()
 	(<-got).Release()
 	first.Reclaim()

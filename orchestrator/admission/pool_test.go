@@ -348,5 +348,5 @@ func TestConcurrent(t *testing.T) {
 	require.Eventually(t, func() bool {
 		s := p.Stats()
 		return s.Used == 0 && s.Waiting == 0 && s.Users == 0
-	}, 5*time.Second, time.Millisecond)
+	}, 4*time.Minute, time.Millisecond)
 }

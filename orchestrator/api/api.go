@@ -37,7 +37,7 @@ type Options struct {
 	PublicURL string
 	// Version is the program's, for the description.
 	Version string
-	// Streams is how many streams may be open. If zero, 4,096.
+	// Streams is how many streams may be open, half of them of one principal. If zero, 4,096.
 	Streams int
 	// Beat is how often an idle stream has a comment that keeps it open. If zero, 15 s.
 	Beat time.Duration
@@ -62,9 +62,12 @@ type API struct {
 	cursor cursors
 	view   view
 
-	base       context.Context //nolint:containedctx // of what goes on without its caller, until Close
-	end        context.CancelFunc
-	streamRoom chan struct{} // holds a token for each open stream
+	base context.Context //nolint:containedctx // of what goes on without its caller, until Close
+	end  context.CancelFunc
+
+	streamLock  sync.Mutex
+	streamsOpen int
+	streamsOf   map[string]int // by principal
 
 	closing sync.Mutex
 	closed  bool
@@ -96,7 +99,7 @@ func New(ctx context.Context, o Options) (*API, error) {
 		return nil, err
 	}
 	a := &API{
-		o: o, keeper: keeper, cursor: cursors{key}, view: view{o.PublicURL}, mux: http.NewServeMux(), streamRoom: make(chan struct{}, o.Streams),
+		o: o, keeper: keeper, cursor: cursors{key}, view: view{o.PublicURL}, mux: http.NewServeMux(), streamsOf: map[string]int{},
 	}
 	a.base, a.end = context.WithCancel(context.Background())
 	a.huma = humago.New(a.mux, newConfig(o.Version, transformProblem))
@@ -157,6 +160,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Request-Id", problem.RequestID(r.Context()))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
+	out := problem.Watch(w)
 	defer func() {
 		v := recover()
 		if v == nil {
@@ -167,6 +171,9 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		a.o.Log.Error("a request broke its handler; please report it",
 			"request_id", problem.RequestID(r.Context()), "stack", string(debug.Stack()))
+		if out.Begun() { // it must not look whole
+			panic(http.ErrAbortHandler)
+		}
 		problem.Write(w, r, problem.New(problem.Internal, ""))
 	}()
 	if !a.enter() {
@@ -175,10 +182,10 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer a.running.Done()
 	if isDocsPath(r.URL.Path) {
-		a.docs.ServeHTTP(w, r)
+		a.docs.ServeHTTP(out, r)
 		return
 	}
-	a.guard.ServeHTTP(w, r)
+	a.guard.ServeHTTP(out, r)
 }
 
 // drainedFor is when a server that ended may be there again.

@@ -49,6 +49,8 @@ func TestProblemsHaveCodes(t *testing.T) {
 		{"a broken query", "ann", "GET", "/v1/approvals?limit=%zz", nil, nil, 400, "bad_request"},
 		{"a forged cursor", "ann", "GET", "/v1/approvals?after=AAAAAAAAAAAAAAAAAAAAAAAAAAAA", nil, nil, 400, "bad_request"},
 		{"another time", "ann", "GET", "/v1/ledger/records?since=2999-01-01T00:00:00Z", nil, nil, 422, "invalid"},
+		{"a query's mistake", "ann", "GET", "/v1/ledger/records?q=gaet:guard", nil, nil, 422, "invalid"},
+		{"a long query", "ann", "GET", "/v1/ledger/records?q=" + strings.Repeat("x", 5000), nil, nil, 422, "invalid"},
 		{"a bad id", "ann", "GET", "/v1/approvals/%00", nil, nil, 422, "invalid"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 
 	"net/http"
 	"strings"
@@ -239,4 +240,49 @@ func TestStandingApprovals(t *testing.T) {
 	require.Equal(t, "not_found", h.do("ann", "POST", "/v1/standing-approvals/nothing/revoke", nil).code())
 	require.Equal(t, "invalid", h.do("bob", "POST", "/v1/approvals/"+item.ID+"/stand", map[string]any{"digest": item.Digest, "uses": 21,
 		"seconds": 60}).code())
+}
+
+// A principal says yes to no call of its own: not by an answer, not by an edit, not by a standing approval.
+func TestNoPrincipalApprovesItsOwnCall(t *testing.T) {
+	h := open(t, changes{})
+	var a handed
+	h.must("ann", "POST", "/v1/calls", call("own", "vip"), &a)
+	require.Equal(t, "pending", a.State)
+	path := "/v1/approvals/" + a.Approval
+	var card approval.Card
+	require.Eventually(t, func() bool {
+		r := h.do("ann", "GET", path, nil)
+		return r.StatusCode == 200 && json.Unmarshal(r.body, &card) == nil
+	}, eventually, tick)
+	require.NotNil(t, card.Sheet.Standing, "the question is one that a standing approval could settle")
+	for op, body := range map[string]map[string]any{
+		"/answer": {"word": "yes", "digest": card.Digest},
+		"/stand":  {"digest": card.Digest, "uses": 20, "seconds": 3600},
+	} {
+		r := h.do("ann", "POST", path+op, body)
+		require.Equal(t, "not_allowed", r.code(), "%s: %s", op, r.body)
+	}
+	edit := map[string]any{"word": "yes", "digest": card.Digest, "edit": map[string]any{"id": "vip2"}}
+	require.Equal(t, "not_allowed", h.do("ann", "POST", path+"/answer", edit).code())
+	h.must("ann", "POST", "/v1/calls", call("own", "vip"), &a)
+	require.Equal(t, "pending", a.State)
+	require.Empty(t, a.Warrant)
+	h.must("bob", "POST", path+"/stand", map[string]any{"digest": card.Digest, "uses": 1, "seconds": 60}, nil)
+}
+
+// What is erased is answered under no idempotency key either: of the conversation, and of a user whom the
+// request named.
+func TestPurgedAnswersAreNotRepeated(t *testing.T) {
+	h := open(t, changes{})
+	body := map[string]any{"text": "remember CANARY-said", "request_id": "r1"}
+	h.must("ann", "POST", "/v1/conversations/c1/messages", body, nil, "Idempotency-Key", "k1")
+	again := h.must("ann", "POST", "/v1/conversations/c1/messages", body, nil, "Idempotency-Key", "k1")
+	require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
+	h.must("ann", "DELETE", "/v1/conversations/c1", nil, nil)
+	require.Equal(t, "gone", h.do("ann", "POST", "/v1/conversations/c1/messages", body, "Idempotency-Key", "k1").code())
+
+	path := "/v1/conversations/z1/messages?user=zed"
+	h.must("gateway", "POST", path, body, nil, "Idempotency-Key", "k2")
+	h.must("root", "DELETE", "/v1/users/zed/conversations", nil, nil)
+	require.Equal(t, "gone", h.do("gateway", "POST", path, body, "Idempotency-Key", "k2").code())
 }

@@ -80,7 +80,8 @@ func BenchmarkStreams(b *testing.B) {
 	}
 }
 
-// 10,000 pending approvals in one list, by the library and over the loopback.
+// 10,000 pending approvals: all in one list by the library and over the loopback, the first page of the
+// usual 100, and all in ten pages, each of which the client reads before it asks for the next.
 func BenchmarkPending(b *testing.B) {
 	const pending = 10_000
 	h := open(b, changes{})
@@ -98,21 +99,68 @@ VALUES (?, ?, ?, 't1', 'clerk', 'ann', 'mail.send', 'create', 1, 0, ?, ?, ?, 'pe
 		}
 		return nil
 	}))
-	var bare, over []time.Duration
-	for b.Loop() {
+	var bare, over, first, paged []time.Duration
+	timed := func(samples *[]time.Duration, do func()) {
 		start := time.Now()
-		all, err := h.o.Parts().Inbox.List(context.Background(), approval.Filter{Limit: pending + 1})
-		bare = append(bare, time.Since(start))
-		require.NoError(b, err)
-		require.Len(b, all, pending)
-		start = time.Now()
-		r := h.do("ann", "GET", "/v1/approvals?limit=10000", nil)
-		over = append(over, time.Since(start))
-		var list struct{ Data []json.RawMessage }
-		r.into(b, &list)
-		require.Len(b, list.Data, pending)
+		do()
+		*samples = append(*samples, time.Since(start))
 	}
-	b.ReportMetric(quantile(bare, 0.5)/1000, "library-p50-ms")
-	b.ReportMetric(quantile(over, 0.5)/1000, "http-p50-ms")
-	b.ReportMetric(quantile(over, 0.99)/1000, "http-p99-ms")
+	get := func(path string) (got answer) {
+		got = h.do("ann", "GET", path, nil)
+		require.Equal(b, 200, got.StatusCode)
+		return got
+	}
+	for b.Loop() {
+		timed(&bare, func() {
+			all, err := h.o.Parts().Inbox.List(context.Background(), approval.Filter{Limit: pending + 1})
+			require.NoError(b, err)
+			require.Len(b, all, pending)
+		})
+		var whole answer
+		timed(&over, func() { whole = get("/v1/approvals?limit=10000") })
+		require.Equal(b, pending, countEntries(b, whole, nil))
+		timed(&first, func() { whole = get("/v1/approvals") })
+		require.Equal(b, 100, countEntries(b, whole, nil))
+		listed, next := 0, ""
+		timed(&paged, func() {
+			for more := true; more; more = next != "" {
+				listed += countEntries(b, get("/v1/approvals?limit=1000&after="+next), &next)
+			}
+		})
+		require.Equal(b, pending, listed)
+	}
+	for name, list := range map[string][]time.Duration{"library": bare, "http-whole": over, "http-first-page": first, "http-10-pages": paged} {
+		b.ReportMetric(quantile(list, 0.5)/1000, name+"-p50-ms")
+		b.ReportMetric(quantile(list, 0.99)/1000, name+"-p99-ms")
+	}
+}
+
+// countEntries counts the entries of a page, and reads its cursor.
+func countEntries(b *testing.B, page answer, next *string) int {
+	var list struct {
+		Data []json.RawMessage
+		Next string `json:"next_cursor"`
+	}
+	page.into(b, &list)
+	if next != nil {
+		*next = list.Next
+	}
+	return len(list.Data)
+}
+
+// From a person's answer over HTTP to the start of the call's skill: the answer is on disk and on record,
+// the rules were asked again, and the decision and the spent warrant are on disk.
+func BenchmarkAnswerToStart(b *testing.B) {
+	h := open(b, changes{})
+	h.started = make(chan time.Time, 1)
+	var samples []time.Duration
+	for b.Loop() {
+		item, ended := h.ask("ann")
+		begun := time.Now()
+		h.must("bob", "POST", "/v1/approvals/"+item.ID+"/answer", map[string]any{"word": "yes", "digest": item.Digest}, nil)
+		samples = append(samples, (<-h.started).Sub(begun))
+		require.NoError(b, <-ended)
+	}
+	b.ReportMetric(quantile(samples, 0.5)/1000, "p50-ms")
+	b.ReportMetric(quantile(samples, 0.99)/1000, "p99-ms")
 }

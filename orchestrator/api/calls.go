@@ -178,7 +178,7 @@ func readProposal(p access.Principal, raw []byte) (out handover.Proposal, err er
 	if said {
 		out.Request, out.RequestHuman = &request, p.IsHuman()
 	}
-	out.Principal, out.Scope, out.Arguments = p.ID, p.Skills, json.RawMessage(m["arguments"])
+	out.Principal, out.By, out.Scope, out.Arguments = p.ID, p.Name, p.Skills, json.RawMessage(m["arguments"])
 	if out.User, err = actFor(p, named); err != nil {
 		return out, err
 	}

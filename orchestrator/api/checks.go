@@ -90,23 +90,16 @@ func (s checks) onCheck(ctx context.Context, p access.Principal, in *rawInput) (
 	default:
 		return nil, problem.New(problem.Overloaded, "too many checks are under way").Later(checksFor)
 	}
-	line, err := s.o.Orchestrator.Parts().Handover.Check(ctx, asker, in.RawBody)
-	if err != nil {
-		return nil, err
-	}
-	var out struct {
-		sentinel.Line
-		Error *cases.Error `json:"error"`
-	}
-	switch err := json.Unmarshal(line, &out); {
+	line, mistake, err := s.o.Orchestrator.Parts().Handover.CheckLine(ctx, asker, in.RawBody)
+	switch {
 	case err != nil:
 		return nil, err
-	case out.Error != nil && out.Error.Code == cases.CodeInternal:
-		return nil, out.Error
-	case out.Error != nil:
-		return nil, describeCase(out.Error)
+	case mistake != nil && mistake.Code == cases.CodeInternal:
+		return nil, mistake
+	case mistake != nil:
+		return nil, describeCase(mistake)
 	}
-	return &decisionLine{out.Line}, nil
+	return &decisionLine{line}, nil
 }
 
 // readAsker says who asks: the principal, for the user that the case names where it may.

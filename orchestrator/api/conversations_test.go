@@ -154,3 +154,22 @@ func TestStreamsAreBounded(t *testing.T) {
 	for range lines { // it ends
 	}
 }
+
+// One principal's streams leave room for those of others, and a place comes back with the end of its stream.
+func TestOnePrincipalsStreams(t *testing.T) {
+	h := open(t, changes{api: api.Options{Beat: 5 * time.Millisecond, Streams: 4}})
+	first, leave := h.follow("ann", "/v1/approvals/events")
+	awaitLine(t, first, "event: gap")
+	second, leaveSecond := h.follow("ann", "/v1/approvals/events")
+	defer leaveSecond()
+	awaitLine(t, second, "event: gap")
+	require.Equal(t, "overloaded", h.do("ann", "GET", "/v1/approvals/events", nil).code())
+	others, leaveOthers := h.follow("bob", "/v1/approvals/events")
+	defer leaveOthers()
+	awaitLine(t, others, "event: gap")
+	leave()
+	require.Eventually(t, func() bool {
+		status, _ := h.tryOperation("ann", "GET", "/v1/approvals/events")
+		return status == 200
+	}, eventually, tick)
+}

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"slices"
+	"strconv"
 
 	"github.com/vedette-dev/vedette/orchestrator/problem"
 )
@@ -60,6 +62,31 @@ type pageBody[T any] struct {
 	// Next is empty on the last page.
 	Next string `json:"next_cursor,omitempty" doc:"Give it as after, with the same filters, to get the next page."`
 }
+
+// appendJSON writes a page whose entries write themselves; nil where they don't.
+func (p pageBody[T]) appendJSON() []byte {
+	b := []byte(`{"data":[`)
+	for i := range p.Data {
+		entry, ok := any(&p.Data[i]).(interface{ AppendJSON(b []byte) []byte })
+		if !ok {
+			return nil
+		}
+		if i == 0 {
+			b = slices.Grow(b, entryRoom*len(p.Data))
+		} else {
+			b = append(b, ',')
+		}
+		b = entry.AppendJSON(b)
+	}
+	b = strconv.AppendBool(append(b, `],"has_more":`...), p.HasMore)
+	if p.Next != "" { // letters, digits, - and _
+		b = strconv.AppendQuote(append(b, `,"next_cursor":`...), p.Next)
+	}
+	return append(b, '}')
+}
+
+// entryRoom is about how long an entry of a list is.
+const entryRoom = 640
 
 // newPage cuts a list that was read one entry longer than asked for. place names an entry.
 func newPage[T any](list []T, limit int, next func(last T) string) *page[T] {

@@ -28,9 +28,10 @@ func (s events) register() {
 	op := operation{
 		id: "follow-conversation", method: http.MethodGet, path: "/v1/conversations/{conversation}/events", tag: conversationTag,
 		scopes: whoChats, summary: "Follow a conversation",
-		description: "Server-sent events, each named after its kind: `text`, `agent`, `call`, `outcome`, `approval`, `reply`, `error`, `gap` " +
-			"where events are missing. Without `after` the stream begins with the oldest event that is kept. " +
-			"A comment comes every 15 seconds where nothing else does. A reader that doesn't read for 10 seconds is cut off.",
+		description: "Server-sent events, each named after its kind: `text`, `withdrawn` (the text so far is not the answer), `agent`, `call`, " +
+			"`outcome`, `approval`, `reply`, `error`, `gap` where events are missing. " +
+			"Without `after` the stream begins with the oldest event that is kept. " +
+			"A comment comes every 15 seconds where nothing else does. A reader that doesn't read is cut off.",
 		fails: []problem.Code{problem.Overloaded, problem.Draining},
 	}
 	out := s.describe(op)
@@ -54,7 +55,7 @@ func (s events) onFollow(c huma.Context, operation string, in *eventsInput) {
 		if err != nil {
 			return nil, err
 		}
-		conv, err := conversations(s).openConversation(ctx, user, in.ID, p.Skills)
+		conv, err := conversations(s).openConversation(ctx, p, user, in.ID, p.Skills)
 		if err != nil {
 			return nil, err
 		}

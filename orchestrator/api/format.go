@@ -53,7 +53,14 @@ func nameSchema(t reflect.Type, hint string) string {
 
 // writeJSON writes an answer.
 func writeJSON(w io.Writer, v any) error {
-	b, err := plainjson.Marshal(v)
+	var b []byte
+	var err error
+	if long, ok := v.(interface{ appendJSON() []byte }); ok {
+		b = long.appendJSON()
+	}
+	if b == nil {
+		b, err = plainjson.Marshal(v)
+	}
 	if err == nil {
 		_, err = w.Write(b)
 	}

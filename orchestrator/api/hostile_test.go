@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -164,4 +165,30 @@ func TestOptions(t *testing.T) {
 		_, err := api.New(t.Context(), api.Options{Orchestrator: h.o, PublicURL: bad})
 		require.ErrorContains(t, err, "public URL", bad)
 	}
+}
+
+// breaking is a writer that breaks in the middle of an answer.
+type breaking struct{ http.ResponseWriter }
+
+func (b breaking) Write(p []byte) (int, error) {
+	_, _ = b.ResponseWriter.Write(p[:len(p)/2])
+	panic("CANARY-value")
+}
+
+// An answer that broke in the middle doesn't look whole, and the log says so without a value.
+func TestBrokenAnswers(t *testing.T) {
+	h := open(t, changes{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.api.ServeHTTP(breaking{w}, r) }))
+	defer s.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/v1/skills", nil)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+h.tokens["ann"])
+	res, err := s.Client().Do(r)
+	if err == nil {
+		_, err = io.ReadAll(res.Body)
+		require.NoError(t, res.Body.Close())
+	}
+	require.Error(t, err)
+	require.Contains(t, h.log.String(), "a request broke its handler")
+	require.NotContains(t, h.log.String(), "CANARY-value")
 }

@@ -44,7 +44,8 @@ func (a keyedRequests) serveKeyed(w http.ResponseWriter, r *http.Request, body [
 		return
 	}
 	turn, err := a.keeper.Begin(r.Context(), idempotency.Request{
-		Principal: p.ID, Key: values[0], Method: r.Method, Target: r.URL.RequestURI(), Body: body, User: p.User,
+		Principal: p.ID, Key: values[0], Method: r.Method, Target: r.URL.RequestURI(), Body: body,
+		User: userOf(p, r), Conversation: r.PathValue("conversation"),
 	})
 	if err != nil {
 		problem.Write(w, r, a.explainKey(r.Context(), err))
@@ -61,6 +62,16 @@ func (a keyedRequests) serveKeyed(w http.ResponseWriter, r *http.Request, body [
 		a.keepAnswer(r.Context(), turn, rec)
 	}
 	rec.send()
+}
+
+// userOf is for whom a request is made, so that a purge of that user erases what was answered. What
+// the operation will refuse counts as the principal's own.
+func userOf(p access.Principal, r *http.Request) string {
+	user, err := p.ActFor(r.URL.Query().Get("user"))
+	if err != nil {
+		return p.User
+	}
+	return user
 }
 
 // explainKey is the problem of an error of the keeper.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/problem"
+	"github.com/vedette-dev/vedette/orchestrator/records/query"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
 
@@ -40,6 +42,7 @@ func (s ledgers) register() {
 }
 
 type recordsInput struct {
+	Query        string    `query:"q" maxLength:"4096" doc:"A line of terms: outcome:deny skill:email.* since:24h, for example."`
 	User         string    `query:"user" maxLength:"256"`
 	Conversation string    `query:"conversation" maxLength:"256"`
 	Agent        string    `query:"agent" maxLength:"256"`
@@ -58,47 +61,84 @@ type recordsInput struct {
 	After        string    `query:"after" maxLength:"400" doc:"The next_cursor of the page before."`
 }
 
-// query returns the ledger's query and the names that bind its cursor.
-func (in *recordsInput) query() (ledger.Query, []string, error) {
-	for _, t := range []time.Time{in.Since, in.Until} {
-		if !t.IsZero() && (t.Year() < 1971 || t.Year() > 2200) {
-			return ledger.Query{}, nil, problem.New(problem.Invalid, "since and until lie between 1971 and 2200")
+// readQuery returns what the query and the filters choose.
+func (in *recordsInput) readQuery(now time.Time) (query.Query, error) {
+	terms := []string{in.Query}
+	for _, f := range []struct{ key, value string }{
+		{"user", in.User}, {"conversation", in.Conversation}, {"agent", in.Agent}, {"skill", in.Skill}, {"call", in.Call},
+		{"decision", in.Decision}, {"kind", in.Kind}, {"outcome", in.Outcome}, {"gate", in.Gate}, {"code", in.Code}, {"by", in.By},
+	} {
+		if f.value != "" {
+			terms = append(terms, query.Term(f.key, f.value))
 		}
 	}
-	q := ledger.Query{
-		User: in.User, Conversation: in.Conversation, Agent: in.Agent, Skill: in.Skill, Call: in.Call, Decision: in.Decision, Kind: in.Kind,
-		Outcome: in.Outcome, Gate: in.Gate, Code: in.Code, By: in.By, Since: in.Since, Until: in.Until, Newest: in.Order != "oldest",
-		Limit: in.Limit + 1,
+	for key, t := range map[string]time.Time{"since": in.Since, "until": in.Until} {
+		switch {
+		case t.IsZero():
+		case t.Year() < 1971 || t.Year() > 2200:
+			return query.Query{}, problem.New(problem.Invalid, "since and until lie between 1971 and 2200")
+		default:
+			terms = append(terms, key+":"+t.UTC().Format(time.RFC3339Nano))
+		}
 	}
-	return q, []string{
-		"records", in.User, in.Conversation, in.Agent, in.Skill, in.Call, in.Decision, in.Kind, in.Outcome, in.Gate, in.Code, in.By,
-		in.Since.UTC().String(), in.Until.UTC().String(), in.Order,
-	}, nil
+	q, err := query.Parse(strings.Join(terms, " "), now)
+	var mistake *query.Error
+	if errors.As(err, &mistake) {
+		return q, problem.New(problem.Invalid, err.Error())
+	}
+	return q, err
+}
+
+// names are what binds a cursor: another query has other pages.
+func (in *recordsInput) names(p access.Principal) []string {
+	return []string{
+		"records", in.Query, in.User, in.Conversation, in.Agent, in.Skill, in.Call, in.Decision, in.Kind, in.Outcome, in.Gate, in.Code, in.By,
+		in.Since.UTC().String(), in.Until.UTC().String(), in.Order, p.ID,
+	}
 }
 
 func (s ledgers) onList(ctx context.Context, p access.Principal, in *recordsInput) (*page[ledger.Record], error) {
-	q, list, err := in.query()
+	q, err := in.readQuery(time.Now())
 	if err != nil {
 		return nil, err
 	}
-	list = append(list, p.ID)
+	list := in.names(p)
 	place, err := s.cursor.open(in.After, list...)
 	if err != nil {
 		return nil, err
 	}
+	var after *int64
 	if place != "" {
 		index, err := strconv.ParseInt(place, 10, 64)
 		if err != nil {
 			return nil, err
 		}
-		q.AfterIndex = &index
+		after = &index
 	}
-	found, err := s.o.Orchestrator.Parts().Ledger.List(ctx, q)
-	if err != nil {
-		return nil, err
+	read := q.ReadPage
+	if in.Order == "oldest" {
+		read = q.ReadOldest
 	}
-	return newPage(found, in.Limit, func(last ledger.Record) string { return s.cursor.seal(strconv.FormatInt(last.Index, 10), list...) }), nil
+	l, found := s.o.Orchestrator.Parts().Ledger, []ledger.Record{}
+	for range maxReads {
+		var more []ledger.Record
+		if more, after, err = read(ctx, &l.Reader, after, in.Limit-len(found)); err != nil {
+			return nil, err
+		}
+		if found = append(found, more...); after == nil || len(found) == in.Limit {
+			break
+		}
+	}
+	out := newPage(found, in.Limit, nil)
+	if out.Body.HasMore = after != nil; out.Body.HasMore {
+		out.Body.Next = s.cursor.seal(strconv.FormatInt(*after, 10), list...)
+	}
+	return out, nil
 }
+
+// maxReads is how often the ledger is read for one page, up to 1,000 records each time. A page is short
+// where few of so many records match.
+const maxReads = 20
 
 type recordID struct {
 	ID string `path:"id" minLength:"1" maxLength:"128" pattern:"^[A-Za-z0-9_.:@-]+$"`

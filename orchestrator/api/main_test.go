@@ -30,9 +30,9 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// How long a test waits for what must come, and how often it looks.
+// How long a test waits for what must come, a little less than the watchdog does, and how often it looks.
 const (
-	eventually = 10 * time.Second
+	eventually = 4 * time.Minute
 	tick       = 2 * time.Millisecond
 )
 
@@ -54,6 +54,8 @@ type house struct {
 	calls  context.Context //nolint:containedctx // of the calls of ask
 	leave  context.CancelFunc
 	asked  sync.WaitGroup
+	// started, where set, is told when a skill starts.
+	started chan time.Time
 }
 
 type syncBuffer struct {
@@ -89,7 +91,10 @@ permissions:
   - {skill: "mail.send", then: ask, reason: "mails leave the house"}
   - {skill: "crm.update", then: ask, when: "args.id == 'vip'", reason: "an important customer"}
   - {skill: "crm.update", then: deny, when: "args.id == 'no'", reason: "this one never"}
-approvals: {inbox: true, timeout: 10m, who: [{users: ["carl"], approvers: ["bob"]}]}
+approvals:
+  inbox: true
+  timeout: 10m
+  who: [{users: ["carl"], approvers: ["bob"]}, {users: ["dora"], exclude_requester: true}]
 limits: {turn: {calls: 1000}, agent: {calls: 1000}, conversation: {calls: 10000}}
 `
 
@@ -105,6 +110,11 @@ func people() []access.Wanted {
 		{Name: "narrow", User: "ann", Scopes: []access.Scope{access.Chat, access.Check, access.Call}, Skills: []string{"note.read"},
 			UserTurns: human},
 		{Name: "gateway", Scopes: []access.Scope{access.Chat, access.Check, access.Call, access.ActAs}, UserTurns: human},
+		{Name: "root", Scopes: []access.Scope{access.Admin, access.ActAs}},
+		{Name: "deputy", User: "carl", Scopes: []access.Scope{access.Call, access.Approve, access.ActAs}},
+		{Name: "desk", User: "carl", Scopes: []access.Scope{access.Chat, access.Approve, access.ActAs}, UserTurns: human},
+		{Name: "carls-other", User: "carl", Scopes: []access.Scope{access.Approve}},
+		{Name: "doras", User: "dora", Scopes: []access.Scope{access.Approve}},
 		{Name: "nobody", User: "eve", Scopes: []access.Scope{access.Review}},
 	}
 }
@@ -117,6 +127,9 @@ func (h *house) skill(name string, effect skills.Effect, out skills.Trust) *skil
 	g, err := skills.Func(skills.Spec{Name: name, Description: "For tests.", Effect: effect, Output: out, Reaches: skills.Self,
 		Timeout: 20 * time.Second},
 		func(_ context.Context, i in) (string, error) {
+			if h.started != nil {
+				h.started <- time.Now()
+			}
 			_, _ = fmt.Fprintln(h.ran, name, i.To)
 			return "done " + i.Text, nil
 		})

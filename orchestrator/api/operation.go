@@ -70,7 +70,7 @@ func (a *API) describe(op operation) huma.Operation {
 	}
 	out := huma.Operation{
 		OperationID: op.id, Method: op.method, Path: op.path, Summary: op.summary, Description: describeScopes(op),
-		Tags: []string{op.tag}, DefaultStatus: op.status, Security: []map[string][]string{{"bearer": {}}},
+		Tags: []string{op.tag}, DefaultStatus: op.status, Security: requireScopes(op),
 		MaxBodyBytes: -1, BodyReadTimeout: -1, // admit has read the body
 		Middlewares: huma.Middlewares{func(c huma.Context, next func(huma.Context)) { a.admit(op, c, next) }},
 		Responses:   a.describeProblems(op),
@@ -81,6 +81,16 @@ func (a *API) describe(op operation) huma.Operation {
 	}
 	if op.keyed {
 		out.Parameters = append(out.Parameters, keyParameter())
+	}
+	return out
+}
+
+// requireScopes lists the scopes as alternatives, of which a token needs one. An operation without any
+// lets no caller in.
+func requireScopes(op operation) []map[string][]string {
+	out := make([]map[string][]string, len(op.scopes))
+	for i, s := range op.scopes {
+		out[i] = map[string][]string{"bearer": {string(s)}}
 	}
 	return out
 }
@@ -159,7 +169,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *prob
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a test's recorder has no connection
-	b, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	b, err := readWhole(r, most)
 	var large *http.MaxBytesError
 	var late net.Error
 	switch {
@@ -177,6 +187,16 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *prob
 		return nil, problem.New(problem.MediaType, "the Content-Type must be application/json")
 	}
 	return b, nil
+}
+
+// maxReady is up to how many bytes room is made for a body before it has come: its length is the caller's word.
+const maxReady = 16 << 10
+
+// readWhole reads a body of at most one byte more than may be.
+func readWhole(r *http.Request, most int64) ([]byte, error) {
+	b := bytes.NewBuffer(make([]byte, 0, bytes.MinRead+min(max(r.ContentLength, 0), maxReady)))
+	_, err := b.ReadFrom(io.LimitReader(r.Body, most+1))
+	return b.Bytes(), err
 }
 
 // isJSON reports whether a body's type is JSON in UTF-8, or none is given.

@@ -102,7 +102,7 @@ func (s pauses) onBegin(ctx context.Context, p access.Principal, in *pauseTarget
 		return nil, err
 	}
 	s.o.Log.Warn("work was paused", "scope", t.Scope(), "by", p.Name)
-	out.Body.Pause, out.Body.InFlight = begun, append([]sentinel.InFlight{}, parts.Checkpoint.InFlight()...)
+	out.Body.Pause, out.Body.InFlight = begun, append([]sentinel.InFlight{}, parts.InFlight()...)
 	return out, nil
 }
 

@@ -50,8 +50,9 @@ func (s standings) onStand(ctx context.Context, p access.Principal, in *standInp
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeFor)
 	defer cancel()
-	made, err := inbox.Stand(ctx, approval.Answer{Approval: in.ID, Word: approval.Yes, Digest: in.Body.Digest, By: p.Name, Via: via},
-		approval.StandingTerms{Uses: in.Body.Uses, For: time.Duration(in.Body.Seconds) * time.Second})
+	made, err := inbox.Stand(ctx, approval.Answer{
+		Approval: in.ID, Word: approval.Yes, Digest: in.Body.Digest, By: p.Name, Via: via, Principal: p.ID,
+	}, approval.StandingTerms{Uses: in.Body.Uses, For: time.Duration(in.Body.Seconds) * time.Second})
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vedette-dev/vedette/internal/plainjson"
 	"github.com/vedette-dev/vedette/orchestrator"
+	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/problem"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 )
@@ -35,13 +36,29 @@ type sent struct {
 // streams are the streams that are open.
 type streams struct{ *API }
 
-// openStream takes a place for a stream. done gives it back.
-func (a streams) openStream() (done func(), err error) {
-	select {
-	case a.streamRoom <- struct{}{}:
-		return func() { <-a.streamRoom }, nil
-	default:
+// openStream takes a place for a stream of a principal. done gives it back. One principal has half of all places
+// at most, so that there are some for the others.
+func (a streams) openStream(principal string) (done func(), err error) {
+	a.streamLock.Lock()
+	defer a.streamLock.Unlock()
+	switch {
+	case a.streamsOpen >= a.o.Streams:
 		return nil, problem.New(problem.Overloaded, "too many streams are open").Later(crowdedFor)
+	case a.streamsOf[principal] >= max(1, a.o.Streams/2):
+		return nil, problem.New(problem.Overloaded, "the token has too many streams open").Later(crowdedFor)
+	}
+	a.streamsOpen++
+	a.streamsOf[principal]++
+	return func() { a.closeStream(principal) }, nil
+}
+
+// closeStream gives a place back.
+func (a streams) closeStream(principal string) {
+	a.streamLock.Lock()
+	defer a.streamLock.Unlock()
+	a.streamsOpen--
+	if a.streamsOf[principal]--; a.streamsOf[principal] == 0 {
+		delete(a.streamsOf, principal)
 	}
 }
 
@@ -51,7 +68,8 @@ func serveStream(a *API, operation string, c huma.Context, open func(context.Con
 	r, w := humago.Unwrap(c)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	done, err := streams{a}.openStream()
+	p, _ := access.FromContext(ctx) // admit has looked
+	done, err := streams{a}.openStream(p.ID)
 	if err != nil {
 		problem.Write(w, r, a.explainFailure(ctx, operation, err))
 		return

@@ -55,9 +55,7 @@ func reviewerAttacks() []reviewerAttack {
 // openAttacks are the lines whose attack gets through today, each with its reason. One that is
 // answered has to leave this list.
 func openAttacks() map[string]string {
-	return map[string]string{
-		"a disguised password 10": "where no stranger's text was read, what goes out in a call that the request asks for needs a match",
-	}
+	return map[string]string{}
 }
 
 // attackLine is what a line says besides the case.
@@ -199,7 +197,7 @@ func showWeakReviewer(t *testing.T) {
 	for name, settings := range map[string]string{"never asked": "canaries: {every: 0s}", "bribed": "mode: enforce"} {
 		p := build(t, writeAttacked(t, approvingModel(url, settings)), assembly.Options{})
 		if name == "bribed" {
-			require.Eventually(t, func() bool { return len(p.CanaryFailed()) > 0 }, 30*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return len(p.CanaryFailed()) > 0 }, 4*time.Minute, time.Millisecond)
 		}
 		for _, l := range []attackLine{doubted, plain} {
 			c, bad := cases.Parser{Calls: p.Checkpoint}.Parse(l.text)

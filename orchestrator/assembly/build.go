@@ -71,11 +71,17 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 // openStores brings up keys, store, ledger and journal, and what records in them.
 func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	cfg := p.Config
+	if err := store.CheckFolder(cfg.Ledger.Path); err != nil {
+		return err
+	}
 	if p.Keys, err = keys.LoadOrCreate(cfg.Keys.Dir); err != nil {
 		return err
 	}
 	if p.Store, err = openStore(ctx, store.Options{Path: cfg.Ledger.Path, Driver: cfg.Ledger.Driver}); err != nil {
 		return fmt.Errorf("the database %s can't be opened: %w", cfg.Ledger.Path, err)
+	}
+	if err := p.Store.Migrate(ctx, "serve", trySchema); err != nil {
+		return err
 	}
 	signer, err := ledger.NewSigner(p.Keys.Ledger())
 	if err != nil {
@@ -190,11 +196,8 @@ func (p *Parts) buildSkills(o Options, verify skills.Redeemer) (map[string]skill
 
 // buildGates builds the gates, and keeps the review.
 func (p *Parts) buildGates(o Options) ([]sentinel.Gate, error) {
-	gs, err := newGates(p.Config, p.Registry, p.Roster, gateOptions{
-		habits:   p.habits,
-		noReview: o.NoReview, cacheTTL: p.Config.Sentinel.CacheTTL, now: o.Now, log: o.Log, env: newEnvironment(p.Config, false),
-		purse: p.counts.purse, observer: o.ObserveReview, noUndo: listNoUndo(p.Config, o.canSnapshot, o.Log),
-	})
+	p.reload = newReloader(p, o)
+	gs, err := newGates(p.Config, p.Registry, p.Roster, p.reload.options)
 	if err != nil {
 		return nil, err
 	}
@@ -202,6 +205,7 @@ func (p *Parts) buildGates(o Options) ([]sentinel.Gate, error) {
 		if r, ok := g.(*review.Gate); ok {
 			p.Review, gs[i] = r, review.NewTraced(r, o.TraceReview)
 		}
+		p.reload.review = gs[i] // the last one
 	}
 	return gs, nil
 }

@@ -19,7 +19,7 @@ func TestCanaries(t *testing.T) {
 	j := newJudges(t)
 	on := strings.Replace(j.config("approve, reject", "budget: {day: {calls: 1}}", "", "approve", "reject"), "canaries: {every: 0s}, ", "", 1)
 	p := build(t, write(t, on), assembly.Options{})
-	require.Eventually(t, func() bool { return len(p.CanaryFailed()) == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(p.CanaryFailed()) == 2 }, 4*time.Minute, time.Millisecond)
 	require.Equal(t, []string{"approve", "reject"}, p.CanaryFailed())
 	require.Equal(t, []int{6, 6}, []int{j.count("approve"), j.count("reject")})
 	v := reviewed(t, p.Checkpoint, "fs.read", `{"path":"a.txt"}`)

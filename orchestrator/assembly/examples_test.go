@@ -34,7 +34,9 @@ func examples(t *testing.T) map[string]string {
 }
 
 // programs are the examples that bring skills of their own.
-var programs = map[string]bool{"quickstart": true, "chat-backend": true, "custom-gate": true}
+var programs = map[string][]string{
+	"quickstart": {"mail.send"}, "chat-backend": {"mail.send"}, "custom-gate": {"mail.send"}, "first-hour": {"bank.pay"},
+}
 
 // nothing is an environment in which nothing is set.
 func nothing(string) (string, bool) { return "", false }
@@ -48,10 +50,8 @@ func TestExamplesAreValid(t *testing.T) {
 	}
 	for name, file := range found {
 		t.Run(name, func(t *testing.T) {
-			o, ofProgram := config.Options{Env: nothing}, programs[name]
-			if ofProgram { // its skills are Go functions
-				o.KnownSkills = []string{"mail.send"}
-			}
+			known, ofProgram := programs[name]
+			o := config.Options{Env: nothing, KnownSkills: known} // a program's skills are Go functions
 			cfg, err := config.Load(file, o)
 			require.NoError(t, err)
 			if !ofProgram {

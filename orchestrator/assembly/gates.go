@@ -32,6 +32,8 @@ type gateOptions struct {
 	habits   judge.Habits    // nil where none are kept
 	flows    int             // how many skills are marked sensitive
 	noUndo   []string        // skills whose command lines write where no snapshot can be had
+	// withdrawn are skills of the registry that the configuration has no more.
+	withdrawn map[string]bool
 	// elsewhere are skills of which nothing but the name is known. partial says that there
 	// are more, which can't be read of the configuration.
 	elsewhere []string
@@ -41,9 +43,20 @@ type gateOptions struct {
 // newGates builds the six inner gates in their order, without limits and approval. It
 // reports every mistake.
 func newGates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o gateOptions) ([]sentinel.Gate, error) {
+	rules, err1 := newRuleGates(cfg, reg, o)
+	o.flows = countSensitive(reg)
+	rev, err2 := newReviewGate(cfg, roster, o)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	return append(rules, rev), nil
+}
+
+// newRuleGates builds the five gates that go by rules alone.
+func newRuleGates(cfg *config.Config, reg *skills.Registry, o gateOptions) ([]sentinel.Gate, error) {
 	j, err4 := judge.New(judge.Options{Threshold: thresholdOrOff(cfg.Judge.Threshold), AskBelow: thresholdOrOff(cfg.Judge.AskBelow),
 		Roots: cfg.Guard.Roots, Env: o.env, OwnDomains: cfg.Judge.OwnDomains, Habits: o.habits})
-	so := scope.Options{Registry: reg, Now: o.now}
+	so := scope.Options{Registry: reg, Withdrawn: o.withdrawn, Now: o.now}
 	if j != nil {
 		so.Words = j
 	}
@@ -56,12 +69,10 @@ func newGates(cfg *config.Config, reg *skills.Registry, roster *llm.Roster, o ga
 		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: listProtected(cfg), Sources: listSkillSources(cfg),
 		Keys: listSecret(cfg), AllowHosts: cfg.Guard.AllowHosts, Env: o.env, NoUndo: o.noUndo,
 	})
-	o.flows = countSensitive(reg)
-	rev, err5 := newReviewGate(cfg, roster, o)
-	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	return []sentinel.Gate{schema.New(), sc, perm, g, j, rev}, nil
+	return []sentinel.Gate{schema.New(), sc, perm, g, j}, nil
 }
 
 // thresholdOrOff keeps a configured zero apart from an option left out.

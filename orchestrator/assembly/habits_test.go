@@ -13,6 +13,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	purge "github.com/vedette-dev/vedette/orchestrator/records"
+	"github.com/vedette-dev/vedette/orchestrator/records/query"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/judge"
 	"github.com/vedette-dev/vedette/skills"
@@ -188,6 +189,7 @@ func TestHabits(t *testing.T) {
 		"a hard signal":    {usual, pay{day: 61, amount: 900, request: "the payment of eve@evil.test"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // each has a tenant of its own
 			p := newTenant(t, habitsOn)
 			p.approve(tc.before...)
 			require.Equal(t, tc.asked, p.isAsked(tc.now))
@@ -256,7 +258,9 @@ func TestHabitsAreListedAndRevoked(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, all[1:], left)
 	var bodies []string
-	_, _, err = src.List(t.Context(), purge.ListOptions{Kind: "habits_revoked", Limit: 9}, func(page purge.Page) error {
+	revoked, err := query.Parse("kind:habits_revoked", time.Now())
+	require.NoError(t, err)
+	_, _, err = src.List(t.Context(), purge.ListOptions{Query: revoked, Limit: 9}, func(page purge.Page) error {
 		for _, r := range page {
 			require.Equal(t, "ann", r.User)
 			bodies = append(bodies, string(r.Body))

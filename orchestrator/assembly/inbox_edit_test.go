@@ -105,7 +105,7 @@ func TestEditBeginsAtTheFirstGate(t *testing.T) {
 			require.Eventually(t, func() bool {
 				list := b.pending()
 				return len(list) == 1 && list[0].ID != second.ID
-			}, 30*time.Second, time.Millisecond)
+			}, 4*time.Minute, time.Millisecond)
 			third := b.pending()[0]
 			require.Equal(t, "cat", third.By)
 			require.NoError(t, b.answer(third, approval.Yes, "bob"))
@@ -129,7 +129,7 @@ func TestEditBeginsAtTheFirstGate(t *testing.T) {
 				require.Eventually(t, func() bool {
 					list := b.pending()
 					return len(list) == 1 && list[0].ID != first.ID
-				}, 30*time.Second, time.Millisecond)
+				}, 4*time.Minute, time.Millisecond)
 				tc.then(b, b.pending()[0])
 			}
 			r := b.end(out)
@@ -160,7 +160,7 @@ func TestEditOverRestarts(t *testing.T) {
 		return b.invoke(true)
 	}
 	out, leave := restart()
-	require.Eventually(t, func() bool { return len(b.pending()) == 1 }, 30*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(b.pending()) == 1 }, 4*time.Minute, time.Millisecond)
 	second := b.pending()[0]
 	require.NotEqual(t, first.ID, second.ID)
 	leave()

@@ -42,7 +42,7 @@ func (b *bureau) send(e errand) (asked bool, err error) {
 	}()
 	require.Eventually(b.t, func() bool {
 		return len(done) > 0 || len(b.list(approval.Filter{Conversation: "c-" + e.grant})) > 0
-	}, 30*time.Second, time.Millisecond)
+	}, 4*time.Minute, time.Millisecond)
 	if len(done) == 0 {
 		cancel()
 	}

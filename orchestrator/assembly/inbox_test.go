@@ -128,7 +128,7 @@ func (b *bureau) invoke(resumed bool) (out <-chan invoked, leave func()) {
 		return len(got) > 0 || len(b.pending()) > 0 && slices.ContainsFunc(b.Checkpoint.InFlight(), func(c sentinel.InFlight) bool {
 			return c.Phase == sentinel.PhaseApproval
 		})
-	}, 30*time.Second, time.Millisecond)
+	}, 4*time.Minute, time.Millisecond)
 	return got, func() { cancel(); <-done }
 }
 
@@ -157,7 +157,7 @@ func (b *bureau) end(out <-chan invoked) invoked {
 	select {
 	case r := <-out:
 		return r
-	case <-time.After(30 * time.Second):
+	case <-time.After(4 * time.Minute):
 		b.t.Fatal("the call does not end")
 		return invoked{}
 	}
@@ -248,7 +248,7 @@ func TestApprovedAtMostOnce(t *testing.T) {
 		{name: "the requester's yes of before that rule", between: func(b *bureau, i approval.Item) {
 			require.NoError(t, b.answer(i, approval.Yes, "ann"))
 		}, after: bureauAsks + notAnn, late: func(b *bureau, i approval.Item) {
-			require.Eventually(t, func() bool { return len(b.pending()) == 1 }, 30*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return len(b.pending()) == 1 }, 4*time.Minute, time.Millisecond)
 		}, code: "held", state: approval.StatePending},
 		{name: "no person is left who could", after: bureauAsks +
 			"approvals: {timeout: 10m, inbox: true, who: [{approvers: [ann], exclude_requester: true}]}\n",

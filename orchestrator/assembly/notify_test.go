@@ -43,7 +43,7 @@ func awaitMessage(b *bureau, got <-chan string) (m string) {
 			b.clock.move(time.Second)
 			return false
 		}
-	}, time.Minute, 50*time.Millisecond)
+	}, 4*time.Minute, 50*time.Millisecond)
 	return m
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -43,7 +44,9 @@ type habits interface {
 
 // Parts is everything that was built. Close releases it.
 type Parts struct {
-	Config     *config.Config
+	// Config is what the parts were built of. What reloads have changed of it is in Running.
+	Config *config.Config
+	// Registry has all skills that the parts were built with, those too that a reload has withdrawn.
 	Registry   *skills.Registry
 	Checkpoint *sentinel.Checkpoint
 	Roster     *llm.Roster
@@ -73,8 +76,18 @@ type Parts struct {
 	unfinished  *unfinished.Calls
 	maintenance *maintenance.Maintenance
 	leaks       *leak.Watch
+	reload      *reloader
 	background  []*maintenance.Background // what no supervisor runs
 	log         *slog.Logger
+}
+
+// InFlight returns the calls that wait or run here, and those that were handed over and not reported yet.
+func (p *Parts) InFlight() []sentinel.InFlight {
+	list := p.Checkpoint.InFlight()
+	if p.Handover != nil {
+		list = append(list, p.Handover.InFlight()...)
+	}
+	return list
 }
 
 // Close ends the maintenance and closes the store, once what was submitted is durable. It
@@ -170,6 +183,33 @@ func (p *Parts) Spend(ctx context.Context, who llm.Caller, tokens, cost int64) {
 		p.log.Error("what was spent before the restart can't be counted", "error", err)
 	}
 }
+
+// Running returns the configuration that is in force.
+func (p *Parts) Running() *config.Config { return p.reload.running.Load() }
+
+// Reload puts another configuration in force: gates and policy digest count for the next decision and
+// for every call that is held or has not started. Who did it is on record, with both digests. The
+// error is a *RefusedReload where it lets more through or needs a restart. Every error leaves the
+// configuration in force that was.
+func (p *Parts) Reload(ctx context.Context, next *config.Config, by string) (Reload, error) {
+	return p.reload.take(ctx, next, by)
+}
+
+// LeaveOutWithdrawn returns a scope without skills that reloads have taken out of the configuration.
+func (p *Parts) LeaveOutWithdrawn(s skills.Scope) skills.Scope { return p.reload.leaveOutWithdrawn(s) }
+
+// TryStore writes a row of its own: whether work could be written down now.
+func (p *Parts) TryStore(ctx context.Context, now time.Time) error {
+	return p.Store.Submit(ctx, func(tx *store.Tx) error {
+		_, err := tx.Exec(sqlTry, now.Unix())
+		return err
+	})
+}
+
+// trySchema is named after package serve, which began it.
+var trySchema = []string{`CREATE TABLE serve_health (one INTEGER NOT NULL PRIMARY KEY, at INTEGER NOT NULL) STRICT`}
+
+const sqlTry = `INSERT INTO serve_health (one, at) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET at = excluded.at`
 
 // Recorded is one record of the ledger, as Newest returns it.
 type Recorded = recorder.Entry

@@ -95,7 +95,7 @@ func TestPausedWhileItWaitsForItsSkill(t *testing.T) {
 	go call()
 	<-s.in
 	go call()
-	require.Eventually(t, func() bool { return len(p.Checkpoint.InFlight()) == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(p.Checkpoint.InFlight()) == 2 }, 4*time.Minute, time.Millisecond)
 	_, err := p.Pauses.Pause(t.Context(), pause.Target{All: true}, "uid:0")
 	require.NoError(t, err)
 	var phases []string
@@ -150,7 +150,7 @@ func TestPausedWhileTheDiskStalls(t *testing.T) {
 	for _, target := range []pause.Target{{User: "bob"}, {All: true}} {
 		go func() { _, err := p.Pauses.Pause(context.Background(), target, "uid:0"); paused <- err }()
 	}
-	require.Eventually(t, func() bool { return len(p.Pauses.List()) == 2 }, 10*time.Second, time.Millisecond, "while the disk stalls")
+	require.Eventually(t, func() bool { return len(p.Pauses.List()) == 2 }, 4*time.Minute, time.Millisecond, "while the disk stalls")
 	close(out)
 	var no *skills.Refusal
 	require.ErrorAs(t, <-done, &no)

@@ -36,7 +36,7 @@ func listGuarded(cfg *config.Config) []exec.Guarded {
 		out = append(out, exec.Guarded{What: "the credentials", Path: dir, Secret: true})
 	}
 	for _, path := range cfg.Server.SecretFiles() {
-		out = append(out, exec.Guarded{What: "the key of the server's certificate", Path: path, Secret: true})
+		out = append(out, exec.Guarded{What: "a secret of the server", Path: path, Secret: true})
 	}
 	for _, path := range listDatabaseFiles(cfg) {
 		out = append(out, exec.Guarded{What: "the database", Path: path, Secret: true})

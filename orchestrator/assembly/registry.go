@@ -60,11 +60,12 @@ func listDeclared(cfg *config.Config, o Options) ([]*skills.Skill, error) {
 	return list, errors.Join(errs...)
 }
 
-// warnOfUnregistered logs the skills that the program was to register.
+// warnOfUnregistered logs the skills that no part of the program runs. Loops elsewhere may run them.
 func warnOfUnregistered(cfg *config.Config, o Options) {
 	for _, s := range cfg.Skills {
 		if s.Known && !slices.ContainsFunc(o.Skills, func(g *skills.GoSkill) bool { return g.Skill().Name() == s.Skill.Name() }) {
-			o.Log.Warn("a skill under skills.known is registered by no part of the program: its calls can't run; register it in Options.Skills",
+			o.Log.Warn("a skill under skills.known is registered by no part of this program: only programs that run their own calls can use it; "+
+				"register it in Options.Skills if agents are to",
 				"skill", s.Skill.Name())
 		}
 	}

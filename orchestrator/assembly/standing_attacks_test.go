@@ -75,7 +75,7 @@ func (n *nest) send(id, user, args string) (asked []approval.Item, err error) {
 		require.NoError(n.t, err)
 		return l
 	}
-	require.Eventually(n.t, func() bool { return len(done) > 0 || len(list()) > 0 }, 30*time.Second, time.Millisecond)
+	require.Eventually(n.t, func() bool { return len(done) > 0 || len(list()) > 0 }, 4*time.Minute, time.Millisecond)
 	if len(done) == 0 {
 		cancel()
 	}

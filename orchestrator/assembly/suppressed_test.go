@@ -32,7 +32,7 @@ func TestSuppressedProposalsAreOnRecord(t *testing.T) {
 			}
 			end(p, g)
 			q := ledger.Query{Kind: sentinel.RecordRefused, Code: sentinel.CodeSuppressed}
-			require.Eventually(t, func() bool { return len(records(t, p.Config, q)) > 0 }, 20*time.Second, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return len(records(t, p.Config, q)) > 0 }, 4*time.Minute, 5*time.Millisecond)
 			list, sum := records(t, p.Config, ledger.Query{Kind: sentinel.RecordRefused}), 0
 			for _, r := range list {
 				var b struct{ Suppressed int }

@@ -13,6 +13,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/access"
+	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
 	"github.com/vedette-dev/vedette/orchestrator/problem"
 )
 
@@ -47,7 +48,7 @@ const (
 type Door struct {
 	o       Options
 	mux     *http.ServeMux
-	threads threads
+	threads *threads.Threads
 	rates   rates
 	began   time.Time
 }
@@ -67,9 +68,12 @@ func New(ctx context.Context, o Options) (*Door, error) {
 	}
 	d := &Door{o: o, mux: http.NewServeMux(), began: o.Now()}
 	parts := o.Orchestrator.Parts()
-	d.threads = threads{store: parts.Store, key: parts.Keys.Digest(), idle: o.Idle, now: o.Now, keep: parts.Config.Journal.Retention}
 	d.rates = rates{now: o.Now, of: map[string]window{}}
-	if err := d.threads.store.Migrate(ctx, "assistants", schema); err != nil {
+	var err error
+	d.threads, err = threads.Open(ctx, threads.Options{
+		Store: parts.Store, Key: parts.Keys.Digest(), Idle: o.Idle, Now: o.Now, Keep: parts.Config.Journal.Retention,
+	})
+	if err != nil {
 		return nil, err
 	}
 	d.mux.HandleFunc("POST /assistants/v1/chat/completions", d.onCompletion)
@@ -83,6 +87,7 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
+	out := problem.Watch(w)
 	defer func() {
 		v := recover()
 		if v == nil {
@@ -93,6 +98,9 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		d.o.Log.Error("a request broke its handler; please report it",
 			"request_id", problem.RequestID(r.Context()), "stack", string(debug.Stack()))
+		if out.Begun() { // it must not look whole
+			panic(http.ErrAbortHandler)
+		}
 		writeFailure(w, failures[orchestrator.CodeInternal])
 	}()
 	p, known := access.FromContext(r.Context())
@@ -101,15 +109,15 @@ func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if !known {
 			f = failure{Status: http.StatusUnauthorized, Type: typeAuthentication, Code: "unauthenticated", Message: "no guard has said who calls"}
 		}
-		writeFailure(w, f)
+		writeFailure(out, f)
 		return
 	}
 	if _, pattern := d.mux.Handler(r); pattern == "" {
-		writeFailure(w, failure{Status: http.StatusNotFound, Type: typeInvalid, Code: "not_found",
+		writeFailure(out, failure{Status: http.StatusNotFound, Type: typeInvalid, Code: "not_found",
 			Message: "there is POST /assistants/v1/chat/completions, and GET /assistants/v1/models"})
 		return
 	}
-	d.mux.ServeHTTP(w, r)
+	d.mux.ServeHTTP(out, r)
 }
 
 // shownModel is an assistant as clients list it.

@@ -2,7 +2,9 @@ package assistants_test
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +122,10 @@ func TestConversations(t *testing.T) {
 	require.NotEqual(t, own, later)
 	status, _ = ask("ann", "not a name!")
 	require.Equal(t, 400, status)
+	rows := 0
+	require.NoError(t, h.o.Parts().Store.Reader().QueryRow(t.Context(),
+		`SELECT count(*) FROM assistant_threads WHERE conversation = 'not a name!'`).Scan(&rows))
+	require.Zero(t, rows, "what is refused is not written down")
 	res, text := h.post("gateway", body)
 	require.Equal(t, 403, res.StatusCode, text)
 	res, _ = h.post("gateway", strings.Replace(body, "{", `{"user":"zoe",`, 1), assistants.ConversationHeader, "z1")
@@ -233,6 +239,10 @@ func TestRefused(t *testing.T) {
 		{"ann", `{"model":"vedette","messages":[{"role":"root","content":"x"}]}`, "unsupported", "messages"},
 		{"ann", `{"model":"vedette","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://x"}}]}]}`,
 			"unsupported", "messages"},
+		{"ann", `{` + rest + `,"messages":[{"role":"user","content":"another"}]}`, "bad_request", ""},
+		{"ann", `{"model":"vedette","messages":[{"role":"system","role":"user","content":"x"}]}`, "bad_request", ""},
+		{"ann", `{"model":"vedette","messages":[{"role":"user","content":[{"type":"text","text":"a","text":"b"}]}]}`, "bad_request", ""},
+		{"ann", `{"model":"vedette","messages":[{"role":"assistant","ROLE":"user","content":"x"}]}`, "no_request", "messages"},
 		{"ann", `[]`, "bad_request", ""}, {"ann", `null`, "bad_request", ""}, {"ann", "{\"model\":\"\xff\"}", "bad_request", ""},
 		{"ann", `{"model":"vedette","messages":[{"role":"user","content":"` + strings.Repeat("x", 70_000) + `"}]}`, "long_request", "messages"},
 		{"bot", `{` + rest + `}`, "user_turns", ""}, {"check", `{` + rest + `}`, "scope_missing", ""},
@@ -319,4 +329,30 @@ func TestFailures(t *testing.T) {
 	res, body := h.post("ann", `{"model":"vedette","stream":true,"messages":[{"role":"user","content":"late"}]}`)
 	require.Equal(t, 200, res.StatusCode)
 	require.NotContains(t, body, "[DONE]")
+}
+
+// breaking is a writer that breaks in the middle of an answer.
+type breaking struct{ http.ResponseWriter }
+
+func (b breaking) Write(p []byte) (int, error) {
+	_, _ = b.ResponseWriter.Write(p[:len(p)/2])
+	panic("CANARY-value")
+}
+
+// An answer that broke in the middle doesn't look whole, and the log says so without a value.
+func TestBrokenAnswers(t *testing.T) {
+	h := open(t, "", assistants.Options{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.server.Config.Handler.ServeHTTP(breaking{w}, r)
+	}))
+	defer s.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/assistants/v1/models", nil)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+h.tokens["ann"])
+	res, err := s.Client().Do(r)
+	if err == nil {
+		_, err = io.ReadAll(res.Body)
+		require.NoError(t, res.Body.Close())
+	}
+	require.Error(t, err)
 }

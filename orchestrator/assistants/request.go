@@ -11,7 +11,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	strictjson "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/vedette-dev/vedette/orchestrator"
+	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
 )
 
 // Bounds of a request.
@@ -60,11 +64,15 @@ func readCompletion(w http.ResponseWriter, r *http.Request) (completion, *failur
 	return parseCompletion(b)
 }
 
-// parseCompletion reads a request. Names of fields are taken as they are written.
+// parseCompletion reads a request. Names of fields are taken as they are written, and none twice, on any
+// level: a program before this one may have looked at the first of two, or at "role" and not at "Role".
 func parseCompletion(b []byte) (completion, *failure) {
 	var q completion
 	var f map[string]json.RawMessage
-	if json.Unmarshal(b, &f) != nil || f == nil {
+	switch err := strictjson.Unmarshal(b, &f); {
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return q, invalid("", "bad_request", "the body has a key twice")
+	case err != nil || f == nil:
 		return q, invalid("", "bad_request", "the body is no JSON object")
 	}
 	for name, v := range f {
@@ -120,8 +128,10 @@ func checkRefused(f map[string]json.RawMessage) *failure {
 			return invalid(one.name, "unsupported", one.name+" isn't supported beyond "+one.ok[0]+": "+one.hint)
 		}
 	}
-	var format struct{ Type string }
-	if v, has := f["response_format"]; has && (json.Unmarshal(v, &format) != nil || format.Type != "text") {
+	var format struct {
+		Type string `json:"type"`
+	}
+	if v, has := f["response_format"]; has && (strictjson.Unmarshal(v, &format) != nil || format.Type != "text") {
 		return invalid("response_format", "unsupported", "response_format isn't supported: answers are text")
 	}
 	return nil
@@ -133,7 +143,7 @@ func (q *completion) readMessages(raw json.RawMessage) *failure {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 	}
-	if raw == nil || json.Unmarshal(raw, &list) != nil || len(list) == 0 {
+	if raw == nil || strictjson.Unmarshal(raw, &list) != nil || len(list) == 0 {
 		return invalid("messages", "missing", "messages must be a list of messages that ends with the user's")
 	}
 	if len(list) > maxMessages {
@@ -169,7 +179,7 @@ func readContent(raw json.RawMessage) (string, *failure) {
 		Text    string `json:"text"`
 		Refusal string `json:"refusal"`
 	}
-	if json.Unmarshal(raw, &parts) != nil {
+	if strictjson.Unmarshal(raw, &parts) != nil {
 		return "", invalid("messages", "invalid_type", "a message's content must be a text, or a list of parts with text")
 	}
 	var list []string
@@ -187,10 +197,10 @@ func (q *completion) request() string { return q.Messages[len(q.Messages)-1].tex
 
 // listForeign lists the messages before the request that were not said in the conversation, the newest where
 // they are too many.
-func (q *completion) listForeign(known func(message) bool) (list []message) {
+func (q *completion) listForeign(known func(threads.Said) bool) (list []message) {
 	size := 0
 	for _, m := range slices.Backward(q.Messages[:len(q.Messages)-1]) {
-		if strings.TrimSpace(m.text) == "" || known(m) || slices.Contains(list, m) {
+		if strings.TrimSpace(m.text) == "" || known(threads.Said{Role: m.role, Text: m.text}) || slices.Contains(list, m) {
 			continue
 		}
 		if size += len(m.text) + len(clientSays); size > maxForeign || len(list) == maxTurns {

@@ -94,6 +94,11 @@ func (c *Client) Top(ctx context.Context, out any) error {
 	return c.callProcess(ctx, http.MethodGet, "/v1/top", nil, out)
 }
 
+// Status asks how the process is, and reads the answer into out.
+func (c *Client) Status(ctx context.Context, out any) error {
+	return c.callProcess(ctx, http.MethodGet, "/v1/status", nil, out)
+}
+
 // callProcess sends one request and decodes its answer into out.
 func (c *Client) callProcess(ctx context.Context, method, path string, in, out any) error {
 	var b bytes.Buffer

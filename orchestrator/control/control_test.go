@@ -66,6 +66,8 @@ func (p *process) InFlight() []sentinel.InFlight {
 
 func (p *process) Top() any { return map[string]int{"pid": 7} }
 
+func (p *process) Status(context.Context) any { return map[string]string{"version": "v1"} }
+
 func serveFor(t *testing.T, peer func(net.Conn) (who, error)) (*process, *Server, *Client) {
 	t.Helper()
 	p := &process{}
@@ -97,6 +99,9 @@ func TestRoundTrip(t *testing.T) {
 	var top map[string]int
 	require.NoError(t, c.Top(t.Context(), &top))
 	require.Equal(t, 7, top["pid"])
+	var status map[string]string
+	require.NoError(t, c.Status(t.Context(), &status))
+	require.Equal(t, "v1", status["version"])
 	lifted, err := c.Lift(t.Context(), pause.Target{User: "ann"})
 	require.NoError(t, err)
 	require.True(t, lifted.Lifted)

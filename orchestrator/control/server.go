@@ -55,6 +55,8 @@ type Backend interface {
 	InFlight() []sentinel.InFlight
 	// Top is anything that JSON can hold. It must not wait for an actor.
 	Top() any
+	// Status is likewise; it may wait for the store.
+	Status(ctx context.Context) any
 }
 
 // Paused is the answer to a pause that began.
@@ -139,6 +141,7 @@ func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(n
 	s.serveApprovals(mux)
 	s.serveTokens(mux)
 	mux.HandleFunc("GET /v1/top", s.newHandler(func(*http.Request) (any, error) { return s.b.Top(), nil }))
+	mux.HandleFunc("GET /v1/status", s.newHandler(func(r *http.Request) (any, error) { return s.b.Status(r.Context()), nil }))
 	s.http = &http.Server{
 		Handler: mux, ReadHeaderTimeout: headerTimeout, ReadTimeout: callTimeout, WriteTimeout: callTimeout,
 		MaxHeaderBytes: maxBody, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),

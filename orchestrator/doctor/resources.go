@@ -238,7 +238,7 @@ func (e *exam) checkPrivate(path string, forbidden fs.FileMode, command string) 
 
 // checkLiteralKeys finds keys that stand in a configuration that others can read.
 func (e *exam) checkLiteralKeys() {
-	paths := []string{"limits.store.url"}
+	paths := []string{"limits.store.url", "server.auth.oidc.sign_in.client_secret"}
 	for _, name := range slices.Sorted(maps.Keys(e.cfg.Models)) {
 		paths = append(paths, "models."+name+".api_key")
 	}

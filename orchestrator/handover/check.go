@@ -31,33 +31,47 @@ type errorLine struct {
 // runs nothing, asks no person, writes no record and counts no limit. What the line's history holds has the
 // trust of a client: it taints, and it grounds nothing. The error wraps ErrProposal, or is ctx's.
 func (h *Handover) Check(ctx context.Context, a Asker, line []byte) (out []byte, err error) {
+	decided, mistake, err := h.CheckLine(ctx, a, line)
+	switch {
+	case err != nil:
+		return nil, err
+	case mistake != nil:
+		out, _ = plainjson.Marshal(errorLine{decided.ID, mistake}) // plain data, which always works
+	default:
+		out, _ = plainjson.Marshal(decided)
+	}
+	return out, nil
+}
+
+// CheckLine is Check for programs that write the line themselves. Of a line that is no case it returns what
+// is wrong, and the line's id alone.
+func (h *Handover) CheckLine(ctx context.Context, a Asker, line []byte) (out sentinel.Line, mistake *cases.Error, err error) {
 	for name, text := range map[string]string{"principal": a.Principal, "user": a.User} {
 		if err := checkName(name, text, true); err != nil {
-			return nil, err
+			return out, nil, err
 		}
 	}
 	var c cases.Case
 	defer func() {
 		if recover() != nil { // its value may quote the line
 			h.o.Log.Error("a line to check broke", "stack", string(debug.Stack()))
-			out, err = writeMistake(c.ID, &cases.Error{Code: cases.CodeInternal, Message: "the line broke the check; please report it"}), nil
+			out, err = sentinel.Line{ID: c.ID}, nil
+			mistake = &cases.Error{Code: cases.CodeInternal, Message: "the line broke the check; please report it"}
 		}
 	}()
-	c, mistake := cases.Parser{Calls: h.o.Checkpoint}.Parse(line)
-	if mistake != nil {
-		return writeMistake(c.ID, mistake), nil
+	if c, mistake = (cases.Parser{Calls: h.o.Checkpoint}).Parse(line); mistake != nil {
+		return sentinel.Line{ID: c.ID}, mistake, nil
 	}
 	start := h.o.Now()
 	if err := a.narrowCase(&c); err != nil {
-		return writeMistake(c.ID, &cases.Error{Code: cases.CodeValue, Message: err.Error()}), nil
+		return sentinel.Line{ID: c.ID}, &cases.Error{Code: cases.CodeValue, Message: err.Error()}, nil
 	}
 	d, err := h.decideOnly(ctx, c.Proposal)
 	if err != nil {
-		return nil, err
+		return out, nil, err
 	}
 	d.Elapsed = h.o.Now().Sub(start)
-	out, _ = plainjson.Marshal(d.Line(c.ID)) // plain data, which always works
-	return out, nil
+	return d.Line(c.ID), nil, nil
 }
 
 // decideOnly decides a proposal that runs nowhere.
@@ -129,10 +143,4 @@ func intersectScopes(a, b skills.Scope) skills.Scope {
 	}
 	s, _ := skills.NewScope(names...)
 	return s
-}
-
-// writeMistake is the line of one that is no case.
-func writeMistake(id string, mistake *cases.Error) []byte {
-	out, _ := plainjson.Marshal(errorLine{id, mistake})
-	return out
 }

@@ -18,6 +18,7 @@ type conversation struct {
 	loaded  bool
 
 	mu     sync.Mutex
+	all    *handedList          // of the whole Handover
 	handed map[string]time.Time // until when calls are to be reported
 	calls  int                  // that were decided
 	begun  int                  // that are under way
@@ -58,17 +59,19 @@ func (c *conversation) isFull() bool {
 }
 
 // addHanded notes until when a call is to be reported.
-func (c *conversation) addHanded(id string, until time.Time) {
+func (c *conversation) addHanded(call handedCall) {
+	c.all.add(call)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.handed == nil {
 		c.handed = map[string]time.Time{}
 	}
-	c.handed[id] = until
+	c.handed[call.CallID] = call.until
 }
 
 // dropHanded forgets a call that has its outcome.
 func (c *conversation) dropHanded(id string) {
+	c.all.remove(id)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.handed, id)
@@ -101,7 +104,7 @@ func (h *Handover) openConversation(ctx context.Context, g sentinel.Grant) (*con
 			h.mu.Unlock()
 			return nil, err
 		}
-		c = &conversation{id: g.Conversation(), desk: desk}
+		c = &conversation{id: g.Conversation(), desk: desk, all: &h.handed}
 		h.conversations[c.id] = c
 		h.evictIdle()
 	}
@@ -147,7 +150,10 @@ func (h *Handover) load(ctx context.Context, c *conversation, g sentinel.Grant) 
 		return err
 	}
 	for _, past := range open {
-		c.addHanded(past.CallID, past.ReportBy())
+		c.addHanded(handedCall{until: past.ReportBy(), InFlight: sentinel.InFlight{
+			CallID: past.CallID, Conversation: c.id, User: g.User(), Agent: g.Agent(), Skill: past.Skill, Remote: g.Remote(),
+			Phase: sentinel.PhaseHanded, Since: h.o.Now(), // since when this process knows of it
+		}})
 	}
 	c.desk, c.loaded, c.calls = desk, true, len(ids)
 	return nil

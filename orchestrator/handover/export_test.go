@@ -4,6 +4,12 @@ import (
 	"context"
 )
 
+// MaxLifetime is how long a call may take to be reported at most.
+const MaxLifetime = maxLifetime
+
+// SetShare sets how many calls of a principal may be under way.
+func (h *Handover) SetShare(n int) { h.o.MaxOfPrincipal = n }
+
 // Decide begins a call as Propose does, for a caller that leaves at once. The channel is closed when it
 // is decided, and its warrant, if any, lies there.
 func (h *Handover) Decide(ctx context.Context, p Proposal) (<-chan struct{}, error) {

@@ -77,10 +77,13 @@ func (h *Handover) beginFlight(f *flight) (begun bool, err error) {
 		return false, nil
 	case len(h.underWay) >= h.o.MaxUnderWay:
 		return false, ErrBusy
+	case h.shares[f.proposal.Principal] >= h.o.MaxOfPrincipal:
+		return false, ErrShare
 	case !f.conv.beginCall(f.known):
 		return false, ErrConversationFull
 	}
 	h.underWay[f.id] = f
+	h.shares[f.proposal.Principal]++
 	f.conv.inUse++
 	h.work.Go(func() { h.fly(f) })
 	return true, nil
@@ -149,7 +152,7 @@ func (h *Handover) fly(f *flight) {
 func (h *Handover) land(f *flight, handed sentinel.Handed, err error) {
 	f.conv.endCall(handed.Past == nil && !errors.Is(err, sentinel.ErrHeld) && !errors.Is(err, sentinel.ErrOtherCall))
 	if handed.Warrant != "" {
-		f.conv.addHanded(f.id, handed.ReportBy)
+		f.conv.addHanded(newHandedCall(handed, h.o.Now()))
 	}
 	f.mu.Lock()
 	f.handed, f.err = handed, err
@@ -166,6 +169,9 @@ func (h *Handover) dropFlight(f *flight) {
 	known := h.underWay[f.id] == f
 	if known {
 		delete(h.underWay, f.id)
+		if h.shares[f.proposal.Principal]--; h.shares[f.proposal.Principal] == 0 {
+			delete(h.shares, f.proposal.Principal)
+		}
 	}
 	h.mu.Unlock()
 	if known {

@@ -44,6 +44,9 @@ type Options struct {
 	AskTimeout time.Duration
 	// MaxUnderWay bounds the calls that are decided or wait for people at a time. If zero, 4096.
 	MaxUnderWay int
+	// MaxOfPrincipal bounds those of one principal, so that no other principal is kept out by one that fills
+	// them all. If zero, a quarter of MaxUnderWay.
+	MaxOfPrincipal int
 	// MaxConversations bounds the conversations that are kept in memory while nothing is under way in
 	// them. If zero, 128.
 	MaxConversations int
@@ -55,6 +58,7 @@ type Options struct {
 const (
 	defaultGrace         = time.Minute
 	defaultUnderWay      = 4096
+	shareOfPrincipal     = 4 // of MaxUnderWay, as a divisor
 	defaultConversations = 128
 	// maxLifetime bounds the time of a warrant: receivers admit no longer one unless told so.
 	maxLifetime = 10 * time.Minute
@@ -81,6 +85,8 @@ type Handover struct {
 	closed        bool
 	conversations map[string]*conversation
 	underWay      map[string]*flight
+	shares        map[string]int // how many of underWay are a principal's
+	handed        handedList
 	swept         time.Time // when Sweep ran last
 	used          int64     // a clock for the conversations that were used last
 }
@@ -96,6 +102,9 @@ func New(o Options) (*Handover, error) {
 	if o.MaxUnderWay <= 0 {
 		o.MaxUnderWay = defaultUnderWay
 	}
+	if o.MaxOfPrincipal <= 0 {
+		o.MaxOfPrincipal = max(1, o.MaxUnderWay/shareOfPrincipal)
+	}
 	if o.MaxConversations <= 0 {
 		o.MaxConversations = defaultConversations
 	}
@@ -105,7 +114,7 @@ func New(o Options) (*Handover, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	h := &Handover{o: o, conversations: map[string]*conversation{}, underWay: map[string]*flight{}}
+	h := &Handover{o: o, conversations: map[string]*conversation{}, underWay: map[string]*flight{}, shares: map[string]int{}}
 	h.base, h.end = context.WithCancel(context.Background())
 	return h, nil
 }
@@ -123,7 +132,7 @@ func (h *Handover) Close() {
 // Propose decides a call, or says where a call that was proposed before stands. It waits for the
 // decision, and up to Proposal.Wait for a person. Answer.Warrant is there once for each call.
 //
-// An error wraps ErrProposal, ErrDigest, ErrConversationFull, ErrBusy, ErrClosed,
+// An error wraps ErrProposal, ErrDigest, ErrConversationFull, ErrBusy (ErrShare is one), ErrClosed,
 // sentinel.ErrNotRecorded, or is ctx's. Where ctx ends the decision goes on: propose the call again.
 func (h *Handover) Propose(ctx context.Context, p Proposal) (Answer, error) {
 	if err := p.check(); err != nil {
@@ -236,6 +245,7 @@ func (h *Handover) Sweep(ctx context.Context) error {
 		}
 	}
 	h.dropWarrants()
+	h.handed.list(now) // which forgets those whose time is over
 	return err
 }
 
@@ -313,3 +323,7 @@ func (f *flight) isHeld() bool {
 		return false
 	}
 }
+
+// InFlight returns the calls that were handed over and not reported yet: a pause doesn't stop them. Those
+// of before a restart are in it from the next use of their conversation on.
+func (h *Handover) InFlight() []sentinel.InFlight { return h.handed.list(h.o.Now()) }

@@ -1,6 +1,7 @@
 package handover
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -54,7 +55,7 @@ func (p *Proposal) check() error {
 		needed     bool
 	}{
 		{"principal", p.Principal, true}, {"user", p.User, true}, {"conversation", p.Conversation, true},
-		{"call id", p.CallID, true}, {"agent", p.Agent, false}, {"turn", p.Turn, false},
+		{"call id", p.CallID, true}, {"name of the principal", p.By, false}, {"agent", p.Agent, false}, {"turn", p.Turn, false},
 	} {
 		if err := checkName(f.name, f.text, f.needed); err != nil {
 			return err
@@ -115,6 +116,7 @@ func newGrant(h Options, p *Proposal) (sentinel.Grant, error) {
 		Scope:          narrowScope(h.Skills, p),
 		Calls:          p.Calls,
 		Remote:         p.Principal,
+		Proposer:       cmp.Or(p.By, p.Principal),
 	}
 	if o.Calls == 0 {
 		o.Calls = h.Calls

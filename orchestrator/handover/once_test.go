@@ -138,7 +138,7 @@ func TestOneWarrantForManyCallers(t *testing.T) {
 			require.Eventually(t, func() bool {
 				list, err := o.Inbox.List(t.Context(), approval.Filter{})
 				return err == nil && len(list) == 1
-			}, time.Minute, time.Millisecond)
+			}, 4*time.Minute, time.Millisecond)
 			list, err := o.Inbox.List(t.Context(), approval.Filter{})
 			require.NoError(t, err)
 			o.answer(list[0].ID, approval.Yes)

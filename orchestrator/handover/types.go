@@ -3,6 +3,7 @@ package handover
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -25,11 +26,14 @@ const (
 	Failed   State = "failed"   // it ran and failed
 )
 
-// Proposal is a call that another program would run. Principal, User, RequestHuman, Scope and Calls
-// come from what the server knows of its caller, never from a body.
+// Proposal is a call that another program would run. Principal, By, User, RequestHuman, Scope and
+// Calls come from what the server knows of its caller, never from a body.
 type Proposal struct {
 	// Principal is who proposes: 1 to sentinel.MaxID bytes. Ids of two principals never meet.
 	Principal string
+	// By is who is behind Principal, as approvers are named: a person, or a token that is no person's. Rules
+	// that keep a requester from approving hold for By as for User. Empty is Principal.
+	By string
 	// User is on whose behalf, and Conversation which one, in the principal's own words.
 	User, Conversation string
 	// CallID names the call within principal and conversation, in the principal's own words.
@@ -123,6 +127,8 @@ var (
 	ErrConversationFull = errors.New("the conversation has too many calls; begin another")
 	// ErrBusy means that too many calls are under way.
 	ErrBusy = errors.New("too many proposed calls are under way; try again later")
+	// ErrShare is ErrBusy of one principal: as many of its calls are under way as one may have.
+	ErrShare = fmt.Errorf("%w; they are this principal's own: report or collect those that were proposed", ErrBusy)
 	// ErrClosed means that the server is ending.
 	ErrClosed = errors.New("the server is ending; propose the call again later")
 )

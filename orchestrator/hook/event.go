@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,27 @@ type event struct {
 
 // idRE is what ids of sessions and tool uses look like.
 var idRE = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+
+// awaitEvent reads one event within readTime. A reader that never ends stays behind; the process ends soon.
+func awaitEvent(ctx context.Context, r io.Reader) (event, error) {
+	type read struct {
+		event event
+		err   error
+	}
+	done := make(chan read, 1)
+	go func() {
+		e, err := readEvent(r)
+		done <- read{e, err}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, readTime)
+	defer cancel()
+	select {
+	case got := <-done:
+		return got.event, got.err
+	case <-ctx.Done():
+		return event{}, errors.New("the event on standard input did not end; let Claude Code start this command as a hook")
+	}
+}
 
 // readEvent reads one event. The error quotes nothing of it.
 func readEvent(r io.Reader) (e event, err error) {

@@ -26,16 +26,19 @@ const (
 	oneWait = 20 * time.Second
 	// askTime bounds a question beside its wait.
 	askTime = 10 * time.Second
-	// maxAnswer and maxResult bound what is read and sent, in bytes.
+	// readTime bounds how long the event may take to arrive: a hook that waits for ever is ended by its
+	// program, and older versions run the tool then.
+	readTime = 10 * time.Second
+	// maxAnswer bounds what is read, in bytes.
 	maxAnswer = 4 << 20
-	maxResult = 1 << 20
-	// maxOutcome bounds a whole report, below the server's own bound. A result that is all escapes
-	// takes six bytes for one, so where the report is longer, cutResult bounds the result.
-	maxOutcome = 2_000_000
-	cutResult  = 256 << 10
 	// maxReason bounds a reason for the model, in bytes.
 	maxReason = 1000
 )
+
+// resultSizes are the greatest sizes of a result in bytes, each tried where the server takes no report with the one
+// before it. server.limits.body is 1 MiB by default, and an escaped character takes six bytes. A result that
+// was not reported would not taint.
+var resultSizes = []int{768 << 10, 128 << 10, 16 << 10, 100}
 
 // Options are the settings of a Hook.
 type Options struct {
@@ -97,7 +100,7 @@ type answer struct {
 // Answer reads an event, asks the server, and writes what Claude Code shall do. After an error of
 // an event before a tool the tool must not run: end with status 2.
 func (h *Hook) Answer(ctx context.Context, in io.Reader, out io.Writer) error {
-	e, err := readEvent(in)
+	e, err := awaitEvent(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -110,6 +113,11 @@ func (h *Hook) Answer(ctx context.Context, in io.Reader, out io.Writer) error {
 	a, err := h.ask(ctx, &e)
 	if err != nil {
 		return err
+	}
+	if refuse(&e, a) == "" {
+		if err := h.prompts.writeCall(e.Session, e.ToolUse, a.ID); err != nil {
+			return err
+		}
 	}
 	return writeDecision(out, &e, a)
 }
@@ -160,9 +168,9 @@ func (h *Hook) propose(ctx context.Context, e *event, wait time.Duration) (a ans
 	return a, nil
 }
 
-// report tells what became of a call. Its id is asked for by proposing it again, which changes nothing.
+// report tells what became of a call.
 func (h *Hook) report(ctx context.Context, e *event) error {
-	a, err := h.propose(ctx, e, 0)
+	id, err := h.findCall(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -174,17 +182,35 @@ func (h *Hook) report(ctx context.Context, e *event) error {
 	if json.Unmarshal(e.Response, &words) == nil && e.Name == afterTool {
 		result = words
 	}
-	report := map[string]string{"outcome": outcome, "result": textcut.Head(result, maxResult)}
-	raw, err := json.Marshal(report)
-	if err == nil && len(raw) > maxOutcome {
-		report["result"] = textcut.Head(result, cutResult)
-		raw, err = json.Marshal(report)
+	for _, most := range resultSizes {
+		var raw []byte
+		raw, err = json.Marshal(map[string]string{"outcome": outcome, "result": textcut.Head(result, most)})
+		if err != nil {
+			return errors.New("the tool's result can't be written as JSON")
+		}
+		if err = h.post(ctx, "/v1/calls/"+url.PathEscape(id)+"/outcome", raw, 0, nil); !errors.Is(err, errTooLarge) {
+			break
+		}
 	}
-	if err != nil {
-		return errors.New("the tool's result can't be written as JSON")
+	if err == nil {
+		h.prompts.forgetCall(e.Session, e.ToolUse)
 	}
-	return h.post(ctx, "/v1/calls/"+url.PathEscape(a.ID)+"/outcome", raw, 0, nil)
+	return err
 }
+
+// findCall returns the server's id of a call: as it was kept when the call was allowed, else by proposing
+// it again, which changes nothing. A prompt that came meanwhile would make it another call.
+func (h *Hook) findCall(ctx context.Context, e *event) (string, error) {
+	id, err := h.prompts.readCall(e.Session, e.ToolUse)
+	if err != nil || id != "" {
+		return id, err
+	}
+	a, err := h.propose(ctx, e, 0)
+	return a.ID, err
+}
+
+// errTooLarge is a body that the server doesn't take.
+var errTooLarge = errors.New("the server answered 413; raise its server.limits.body")
 
 // post sends JSON and reads the body of a 200. The error holds no address and no token.
 func (h *Hook) post(ctx context.Context, path string, body []byte, wait time.Duration, into any) error {
@@ -204,6 +230,9 @@ func (h *Hook) post(ctx context.Context, path string, body []byte, wait time.Dur
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil || len(raw) > maxAnswer {
 		return errors.New("the server's answer broke off or is too long")
+	}
+	if res.StatusCode == http.StatusRequestEntityTooLarge {
+		return errTooLarge
 	}
 	if res.StatusCode != http.StatusOK {
 		var p struct {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -159,9 +161,46 @@ func TestPromptsAndReports(t *testing.T) {
 	require.Equal(t, `{"conversation":"s-1","call_id":"toolu_1","skill_name":"tool.b-uash","agent_id":"claude-code",`+
 		`"original_request":"list the files","wait_seconds":0,"arguments":{"command":"ls","n":1.0}}`, s.bodies[0])
 	require.NotContains(t, s.bodies[1], "original_request")
-	require.Equal(t, s.bodies[0], s.bodies[2], "the id of the call is asked for by the same proposal")
-	require.Equal(t, "/v1/calls/id%2F1/outcome", s.paths[3])
-	require.JSONEq(t, `{"outcome":"ok","result":"{\"stdout\":\"a.txt\"}"}`, s.bodies[3])
+	require.Equal(t, "/v1/calls/id%2F1/outcome", s.paths[2])
+	require.JSONEq(t, `{"outcome":"ok","result":"{\"stdout\":\"a.txt\"}"}`, s.bodies[2])
+	_, err = answer(t, h, strings.Replace(after, `"tool_input"`, `"tool_response":{"stdout":"a.txt"},"tool_input"`, 1))
+	require.NoError(t, err)
+	require.Equal(t, s.bodies[0], s.bodies[3], "an id that isn't kept is asked for by the same proposal")
+	require.Equal(t, "/v1/calls/id%2F1/outcome", s.paths[4])
+}
+
+// A prompt that comes while a tool runs makes its outcome no other call's: it is reported all the same, or what the
+// tool returned would taint nothing.
+func TestPromptWhileAToolRuns(t *testing.T) {
+	s := startServer(t, `{"id":"1","state":"allowed","warrant":"w","arguments":{"command":"ls"}}`)
+	h := s.hook(t)
+	say := func(words string) {
+		_, err := answer(t, h, `{"hook_event_name":"UserPromptSubmit","session_id":"s-1","prompt":"`+words+`"}`)
+		require.NoError(t, err)
+	}
+	say("list the files")
+	_, err := answer(t, h, before)
+	require.NoError(t, err)
+	say("and then this")
+	after := strings.Replace(before, "PreToolUse", "PostToolUse", 1)
+	_, err = answer(t, h, strings.Replace(after, `"tool_input"`, `"tool_response":"x","tool_input"`, 1))
+	require.NoError(t, err)
+	require.Equal(t, []string{"/v1/calls", "/v1/calls/1/outcome"}, s.paths)
+}
+
+// An event that never ends is given up before Claude Code ends the hook, which older versions take for a yes.
+func TestEventThatNeverEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, err := hook.New(hook.Options{URL: "https://vedette.example.com", Token: "t", State: t.TempDir()})
+		require.NoError(t, err)
+		in, writer := io.Pipe()
+		began := time.Now()
+		var out bytes.Buffer
+		require.ErrorContains(t, h.Answer(t.Context(), in, &out), "did not end")
+		require.Less(t, time.Since(began), time.Minute)
+		require.Empty(t, out.String())
+		require.NoError(t, writer.Close())
+	})
 }
 
 // Prompts are files for their user alone, and a link in their place is not followed.
@@ -219,15 +258,32 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-// A result of any size and form is reported within the server's bounds.
+// A result of any size and form is reported within the server's bounds, however small they are.
 func TestLongReports(t *testing.T) {
-	s := startServer(t, `{"id":"1","state":"allowed"}`)
-	h := s.hook(t)
-	for _, letter := range []string{"x", "<", "\\u0001"} {
-		event := strings.Replace(before, "PreToolUse", "PostToolUse", 1)
-		_, err := answer(t, h, strings.Replace(event, `"tool_input"`, `"tool_response":"`+strings.Repeat(letter, 1<<20)+`","tool_input"`, 1))
-		require.NoError(t, err)
-		require.Less(t, len(s.bodies[len(s.bodies)-1]), 2<<20)
-		require.Greater(t, len(s.bodies[len(s.bodies)-1]), 256<<10)
+	const most = 1 << 20 // the default of server.limits.body
+	for _, bound := range []int{most, 32 << 10, 1 << 10} {
+		var got []int
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			raw, _ := io.ReadAll(r.Body)
+			if len(raw) > bound {
+				w.WriteHeader(http.StatusRequestEntityTooLarge)
+				return
+			}
+			if strings.HasSuffix(r.URL.Path, "/outcome") {
+				got = append(got, len(raw))
+			}
+			_, _ = io.WriteString(w, `{"id":"1","state":"allowed"}`)
+		}))
+		h := (&server{Server: s}).hook(t)
+		for _, letter := range []string{"x", "<", "\\u0001"} {
+			event := strings.Replace(before, "PreToolUse", "PostToolUse", 1)
+			_, err := answer(t, h, strings.Replace(event, `"tool_input"`, `"tool_response":"`+strings.Repeat(letter, 1<<20)+`","tool_input"`, 1))
+			require.NoError(t, err, "%d %s", bound, letter)
+		}
+		require.Len(t, got, 3)
+		if bound == most {
+			require.Greater(t, got[0], 512<<10)
+		}
+		s.Close()
 	}
 }

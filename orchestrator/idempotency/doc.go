@@ -14,7 +14,7 @@
 // the key is free, so operations must bear that they run again; those of package api do.
 //
 // Answers hold values, so they are sealed in the journal under the user for whom the request
-// was, and a purge of that user erases them. A key whose answer is gone is ErrGone until it
+// was and the conversation that it was about, and a purge of either erases them. A key whose answer is gone is ErrGone until it
 // expires. A row holds keyed digests of key and request, and times. The text of a key may be
 // somebody's name, and is kept nowhere.
 //

@@ -82,8 +82,9 @@ type Request struct {
 	// Method, Target and Body are what the key stands for. Target is the path with its query.
 	Method, Target string
 	Body           []byte
-	// User is under whom the answer is sealed; empty belongs to no user's purge.
-	User string
+	// User and Conversation are under what the answer is sealed: a purge of either erases it. An empty
+	// one belongs to no such purge.
+	User, Conversation string
 }
 
 // Answer is what a request was answered.
@@ -98,10 +99,10 @@ type Turn struct {
 	// Kept is the answer to the request before, nil for the first one.
 	Kept *Answer
 
-	k         *Keeper
-	id, print string
-	user      string
-	once      sync.Once
+	k                  *Keeper
+	id, print          string
+	user, conversation string
+	once               sync.Once
 }
 
 // Open makes the tables where they are missing. There can be one Keeper for each store:
@@ -148,7 +149,7 @@ func (k *Keeper) Begin(ctx context.Context, r Request) (*Turn, error) {
 	if err := CheckKey(r.Key); err != nil {
 		return nil, err
 	}
-	t := &Turn{k: k, user: r.User}
+	t := &Turn{k: k, user: r.User, conversation: r.Conversation}
 	t.id = k.digest("key", []byte(r.Principal), []byte(r.Key))
 	t.print = k.digest("request", []byte(r.Method), []byte(r.Target), r.Body)
 	if !k.takeKey(t.id) {
@@ -215,7 +216,7 @@ func (t *Turn) Keep(ctx context.Context, a Answer) error {
 			return err
 		}
 		sealed, err := t.k.o.Journal.PutTx(tx, journal.Item{
-			Call: refOf(t.id), User: t.user, Kind: kindAnswer, Data: data, Expires: expires,
+			Call: refOf(t.id), User: t.user, Conversation: t.conversation, Kind: kindAnswer, Data: data, Expires: expires,
 		})
 		if err != nil {
 			return err

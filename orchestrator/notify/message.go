@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/vedette-dev/vedette/internal/runes"
+	"github.com/vedette-dev/vedette/internal/textcut"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 )
 
@@ -146,11 +150,11 @@ func (m Message) Lines() []string {
 
 // line says in plain text what an approval is about.
 func (it Item) line(kind Kind) string {
-	s := fmt.Sprintf("%s (%s), for %s, by the agent %s", it.Skill, it.Effect, orUnknown(it.User), orUnknown(it.Agent))
+	s := fmt.Sprintf("%s (%s), for %s, by the agent %s", plainName(it.Skill), it.Effect, plainName(it.User), plainName(it.Agent))
 	if kind == KindDecided {
 		s += ": " + string(it.State)
 		if it.By != "" {
-			s += " by " + it.By
+			s += " by " + plainName(it.By)
 		}
 		return s
 	}
@@ -161,9 +165,22 @@ func (it Item) line(kind Kind) string {
 	return s
 }
 
-func orUnknown(name string) string {
+// maxName is how much of a name a line has, in bytes.
+const maxName = 128
+
+// plainName is a name as people read it in a message. Programs and models choose some of them, so what no screen
+// shows stands there as its escape, and so does the slash: readers of mail would make links.
+func plainName(name string) string {
 	if name == "" {
 		return "(unknown)"
 	}
-	return name
+	var b strings.Builder
+	for _, r := range textcut.Head(name, maxName) {
+		if r == '/' || r == '\\' || r == utf8.RuneError || !unicode.IsPrint(r) || runes.IsInvisible(r) {
+			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }

@@ -37,6 +37,8 @@ type slackBlock struct {
 type slackText struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
+	// Verbatim keeps Slack from making links and mentions of what looks like one.
+	Verbatim bool `json:"verbatim"`
 }
 
 // slackSection is the most that Slack takes of text in one section, less some room.
@@ -60,7 +62,7 @@ func (s *slack) Send(ctx context.Context, m Message) error {
 }
 
 func section(text string) slackBlock {
-	return slackBlock{Type: "section", Text: &slackText{Type: "mrkdwn", Text: text}}
+	return slackBlock{Type: "section", Text: &slackText{Type: "mrkdwn", Text: text, Verbatim: true}}
 }
 
 // escapeSlack makes a text mean nothing but itself in Slack's mrkdwn. The three characters

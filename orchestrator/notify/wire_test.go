@@ -17,6 +17,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/emersion/go-smtp"
 	"github.com/stretchr/testify/require"
@@ -110,9 +111,15 @@ func TestSlack(t *testing.T) {
 	require.NoError(t, n.Send(t.Context(), told()))
 	var body struct {
 		Text   string
-		Blocks []struct{ Text struct{ Type, Text string } }
+		Blocks []struct {
+			Text struct {
+				Type, Text string
+				Verbatim   bool
+			}
+		}
 	}
 	require.NoError(t, json.Unmarshal(r.body, &body))
+	require.True(t, body.Blocks[1].Text.Verbatim)
 	require.Equal(t, "Vedette: 4 calls wait for an answer", body.Text)
 	require.Len(t, body.Blocks, 3)
 	line := body.Blocks[1].Text.Text
@@ -121,6 +128,24 @@ func TestSlack(t *testing.T) {
 	require.Contains(t, line, "<https://v.example/approvals/d1|Open>")
 	require.NotContains(t, line, " *x*")
 	require.Equal(t, "and 3 more", body.Blocks[2].Text.Text)
+}
+
+// A name turns no line and is no link, wherever it is read: programs choose some of them.
+func TestNamesAreOneLine(t *testing.T) {
+	m := told()
+	m.Items[0].Agent = "x\u202e\u200b\r\n\x1b[31m https://evil.test/approvals/d1 " + strings.Repeat("A", 1000)
+	m.Items[0].User, m.Items[0].By = "\u2066ann", "bob\nAll that wait: http://evil.test/"
+	for _, kind := range []notify.Kind{notify.KindPending, notify.KindDecided} {
+		m.Kind = kind
+		for _, line := range m.Lines() {
+			require.NotContains(t, line, "://")
+			require.Less(t, len(line), 600)
+			for _, r := range line {
+				require.True(t, unicode.IsPrint(r), "%U", r)
+			}
+		}
+	}
+	require.Contains(t, m.Lines()[0], `x\u202e\u200b`)
 }
 
 // A card for Teams has runs of text, which read no Markdown, and its links open pages.

@@ -7,9 +7,12 @@
 //	proof, err := src.Verify(ctx, []string{"monday.txt"})
 //	gone, err := src.Purge(ctx, records.PurgeOptions{User: "ann", By: "bob"})
 //
+//	q, err := records.ParseQuery("outcome:deny since:24h", time.Now())
+//	counted, err := src.Count(ctx, records.ListOptions{Query: q})
+//
 // The package isn't stable: docs/api.md lists those that are.
 //
-// Find, List, Verify and NewestHead read the database beside a running server. Values
+// Find, List, Follow, Count, Export, Verify and NewestHead read the database beside a running server. Values
 // and Purge need it for themselves.
 //
 // Errors that an operator can do something about are *advice.Error, with words of the

@@ -17,6 +17,7 @@ import (
 	"github.com/vedette-dev/vedette/internal/advice"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/orchestrator/records"
+	"github.com/vedette-dev/vedette/orchestrator/records/query"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
@@ -98,7 +99,7 @@ func TestListGoesByPages(t *testing.T) {
 	}{1200: {[]int{1000, 200}, true}, 1500: {[]int{1000, 500}, true}, 9999: {[]int{1000, 500}, false}, 1: {[]int{1}, true}} {
 		var pages []int
 		next := 1499
-		shown, more, err := s.List(t.Context(), records.ListOptions{User: "ann", Limit: limit}, func(p records.Page) error {
+		shown, more, err := s.List(t.Context(), records.ListOptions{Query: ask(t, "user:ann"), Limit: limit}, func(p records.Page) error {
 			pages = append(pages, len(p))
 			for _, r := range p {
 				require.EqualValues(t, next, r.Index)
@@ -111,7 +112,7 @@ func TestListGoesByPages(t *testing.T) {
 		require.Equal(t, want.more, more, limit)
 		require.Equal(t, 1500-1-next, shown)
 	}
-	shown, more, err := s.List(t.Context(), records.ListOptions{User: "bob", Limit: 5}, func(records.Page) error { return nil })
+	shown, more, err := s.List(t.Context(), records.ListOptions{Query: ask(t, "user:bob"), Limit: 5}, func(records.Page) error { return nil })
 	require.NoError(t, err)
 	require.Zero(t, shown)
 	require.False(t, more)
@@ -250,4 +251,12 @@ func TestPurge(t *testing.T) {
 	v, err := s.Verify(t.Context(), nil)
 	require.NoError(t, err)
 	require.True(t, v.OK)
+}
+
+// ask reads a query.
+func ask(t *testing.T, text string) query.Query {
+	t.Helper()
+	q, err := query.Parse(text, time.Now())
+	require.NoError(t, err)
+	return q
 }

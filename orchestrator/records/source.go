@@ -9,19 +9,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/internal/advice"
-	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/sentinel/approval"
-	"github.com/vedette-dev/vedette/sentinel/habit"
+	"github.com/vedette-dev/vedette/orchestrator/records/query"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
-	"github.com/vedette-dev/vedette/sentinel/pause"
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/sentinel/store/keys"
 )
+
+// ErrInUse is wrapped by the error of an answer where another process has the database open.
+var ErrInUse = store.ErrLocked
 
 // Source says where the ledger, the key that verifies it and the keys that open the
 // journal are.
@@ -49,48 +48,24 @@ func (e *IntegrityError) Unwrap() error { return e.Err }
 // Advice returns the remedy.
 func (e *IntegrityError) Advice() string { return e.Todo }
 
-// The kinds of record that tokens of the HTTP API leave: package access writes them.
-const (
-	tokenCreated = "token_created"
-	tokenRevoked = "token_revoked"
-)
-
-// Kinds are the kinds of records that a ledger holds.
-func Kinds() []string {
-	return []string{
-		sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome,
-		pause.RecordPaused, pause.RecordLifted, sentinel.RecordPurge, habit.RecordRevoked, approval.RecordAnswered,
-		approval.RecordStanding,
-		tokenCreated, tokenRevoked,
-	}
-}
-
-// Outcomes are the outcomes of decisions and of what ran.
-func Outcomes() []string {
-	return []string{"allow", "ask", "defer", "deny", sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown}
-}
-
-// Gates are the names of the gates that may have decided.
-func Gates() []string { return append([]string{sentinel.GateParse}, sentinel.GateNames()...) }
-
-// pageSize is how many records are read at a time.
+// pageSize is how many records are handed out at a time.
 const pageSize = 1000
 
-// ListOptions choose records; what is empty chooses all.
+// ListOptions choose records.
 type ListOptions struct {
-	User, Conversation, Agent, Skill string
-	Outcome, Gate, Kind              string
-	// By is who answered a call that was held.
-	By           string
-	Since, Until time.Time
+	// Query chooses the records; the zero Query takes all.
+	Query query.Query
 	// Limit is how many records are listed at most.
 	Limit int
 }
 
-// Page is a part of a list of records.
-type Page []ledger.Record
+// Record is one record of the ledger.
+type Record = ledger.Record
 
-// List hands out the records that match, the newest first, a page at a time. It
+// Page is a part of a list of records.
+type Page []Record
+
+// List hands out the records that match, the newest first, a page at a time; pages may be empty. It
 // returns how many there were, and whether there may be more beyond the limit. An
 // error of show ends the list and is returned.
 func (s Source) List(ctx context.Context, o ListOptions, show func(Page) error) (shown int, more bool, err error) {
@@ -99,23 +74,17 @@ func (s Source) List(ctx context.Context, o ListOptions, show func(Page) error) 
 		return 0, false, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	q := ledger.Query{
-		User: o.User, Conversation: o.Conversation, Agent: o.Agent, Skill: o.Skill, Outcome: o.Outcome, Gate: o.Gate, Kind: o.Kind,
-		By: o.By, Since: o.Since, Until: o.Until, Newest: true,
-	}
+	var place *int64
 	for more = true; shown < o.Limit && more; {
-		q.Limit = min(pageSize, o.Limit-shown)
-		page, err := r.List(ctx, q)
+		page, next, err := o.Query.ReadPage(ctx, r, place, min(pageSize, o.Limit-shown))
 		if err != nil {
 			return shown, more, s.adviseOn(err)
 		}
 		if err := show(page); err != nil {
 			return shown, more, err
 		}
-		if more = len(page) == q.Limit; more {
-			q.AfterIndex = &page[len(page)-1].Index
-		}
 		shown += len(page)
+		more, place = next != nil, next
 	}
 	return shown, more, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/access"
 )
 
@@ -15,8 +16,10 @@ type Options struct {
 	Config config.Server
 	// Guard stands before API, Door, Pages and metrics.
 	Guard *access.Guard
-	// API answers below /v1/, and /openapi.json and /openapi.yaml.
+	// API answers below /v1/, and without Docs /openapi.json and /openapi.yaml.
 	API http.Handler
+	// Docs answer /openapi.json and /docs, to callers without a token too: they say the same of every server.
+	Docs http.Handler
 	// Door answers below /assistants/v1/.
 	Door http.Handler
 	// Pages answer everything else, and sign people in themselves.
@@ -35,10 +38,10 @@ type Options struct {
 
 // The states of a Check.
 const (
-	OK       = "ok"
-	Degraded = "degraded" // it works, with less
-	Failed   = "failed"   // no work can be taken
+	OK       = orchestrator.CheckOK
+	Degraded = orchestrator.CheckDegraded // it works, with less
+	Failed   = orchestrator.CheckFailed   // no work can be taken
 )
 
 // Check is how one part is. It holds no value and no address: callers without a token read it.
-type Check struct{ Name, State string }
+type Check = orchestrator.Check

@@ -204,7 +204,13 @@ func (s *Server) newHandler() http.Handler {
 		handle("metrics", s.guardMetrics(s.o.Metrics), "GET /metrics")
 	}
 
-	handle("api", s.o.Guard.Wrap(orNothing(s.o.API)), "/v1/", "/openapi.json", "/openapi.yaml")
+	api := s.o.Guard.Wrap(orNothing(s.o.API))
+	handle("api", api, "/v1/", "/openapi.yaml")
+	if s.o.Docs != nil {
+		handle("docs", s.o.Guard.WrapOpen(s.o.Docs), "/openapi.json", "/docs")
+	} else {
+		handle("api", api, "/openapi.json")
+	}
 	handle("door", s.o.Guard.Wrap(orNothing(s.o.Door)), "/assistants/v1/")
 	handle("pages", s.o.Guard.WrapOpen(orNothing(s.o.Pages)), "/")
 	return s.wrapAll(mux)

@@ -15,7 +15,6 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/access/oidc"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
-	"github.com/vedette-dev/vedette/skills"
 )
 
 // Program is what a program adds to a configuration that is served.
@@ -23,6 +22,8 @@ type Program struct {
 	orchestrator.Options
 	// Build makes the handlers, once everything behind them is there; nil serves health alone.
 	Build func(ctx context.Context, l Live) (Handlers, error)
+	// Reloading has the Service take up a changed configuration while it runs.
+	Reloading Reloading
 	// Version is what /version answers.
 	Version any
 }
@@ -32,6 +33,8 @@ type Live struct {
 	Orchestrator *orchestrator.Orchestrator
 	Config       *config.Config
 	Guard        *access.Guard
+	// Issuer signs people in to pages; nil where the configuration has no client of an issuer.
+	Issuer *oidc.Issuer
 	// URL is the address by which the server is reached, without a slash at its end.
 	URL string
 	Log *slog.Logger
@@ -39,7 +42,7 @@ type Live struct {
 
 // Handlers are what answers: see Options.
 type Handlers struct {
-	API, Door, Pages http.Handler
+	API, Docs, Door, Pages http.Handler
 	// Close releases what they hold, after the drain; nil where they hold nothing.
 	Close func(ctx context.Context) error
 }
@@ -49,7 +52,7 @@ type Service struct {
 	*Server
 	live     Live
 	handlers Handlers
-	health   *health
+	watch    *watcher // nil where nothing is reloaded
 	drained  orchestrator.Drained
 }
 
@@ -82,23 +85,47 @@ func Start(ctx context.Context, cfg *config.Config, p Program) (*Service, error)
 // build makes guard, handlers and server.
 func (s *Service) build(ctx context.Context, ln net.Listener, metrics http.Handler, p Program) (err error) {
 	cfg := s.live.Config
-	if s.live.Guard, err = newGuard(s.live, ln.Addr().String()); err != nil {
+	issuer, err := newIssuer(cfg.Server.Auth.OIDC, s.live.Log)
+	if err != nil {
 		return err
 	}
-	if s.health, err = newHealth(ctx, s.live.Orchestrator); err != nil {
+	if cfg.Server.Auth.OIDC.SignIn.ClientID != "" {
+		s.live.Issuer = issuer
+	}
+	if s.live.Guard, err = newGuard(s.live, issuer, ln.Addr().String()); err != nil {
 		return err
 	}
 	o := Options{
-		Config: cfg.Server, Guard: s.live.Guard, Metrics: metrics, Checks: s.health.look, Drain: s.drainAll, Version: p.Version, Log: s.live.Log,
+		Config: cfg.Server, Guard: s.live.Guard, Metrics: metrics, Checks: s.live.Orchestrator.Health, Drain: s.drainAll,
+		Version: p.Version, Log: s.live.Log,
 	}
 	s.live.URL = urlOf(cfg.Server, ln.Addr().String())
 	if p.Build != nil {
 		if s.handlers, err = p.Build(ctx, s.live); err != nil {
 			return err
 		}
-		o.API, o.Door, o.Pages = s.handlers.API, s.handlers.Door, s.handlers.Pages
+		o.API, o.Docs, o.Door, o.Pages = s.handlers.API, s.handlers.Docs, s.handlers.Door, s.handlers.Pages
 	}
-	s.Server, err = newServerOn(ln, o)
+	if s.Server, err = newServerOn(ln, o); err == nil && p.Reloading.Load != nil {
+		s.watch = watchConfiguration(p.Reloading, s.live.Orchestrator, s.live.Log)
+	}
+	return err
+}
+
+// Run is Server.Run, and takes up changed configurations until ctx ends.
+func (s *Service) Run(ctx context.Context) error {
+	if s.watch == nil {
+		return s.Server.Run(ctx)
+	}
+	watching, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.watch.serve(watching)
+	}()
+	err := s.Server.Run(ctx)
+	stop()
+	<-ended
 	return err
 }
 
@@ -121,6 +148,9 @@ func (s *Service) Live() Live { return s.live }
 
 // Abort releases a Service that was started and never run.
 func (s *Service) Abort(ctx context.Context) error {
+	if s.watch != nil && s.watch.files != nil {
+		_ = s.watch.files.Close()
+	}
 	return errors.Join(s.drainAll(ctx), s.Close())
 }
 
@@ -136,17 +166,13 @@ func (s *Service) drainAll(ctx context.Context) (err error) {
 }
 
 // newGuard makes the guard of a server that listens on an address.
-func newGuard(l Live, address string) (*access.Guard, error) {
+func newGuard(l Live, issuer *oidc.Issuer, address string) (*access.Guard, error) {
 	c := l.Config.Server
 	o := access.GuardOptions{
 		Tokens: l.Orchestrator.Parts().Tokens, Usual: access.Limits{PerMinute: c.Limits.PerMinute}, MaxBody: int64(c.Limits.Body), Log: l.Log,
 	}
 	o.Hosts, o.Origins = listNames(c, address)
-	if c.Auth.OIDC.Issuer != "" {
-		issuer, err := newIssuer(c.Auth.OIDC, l.Log)
-		if err != nil {
-			return nil, &skills.PathError{Path: "server.auth.oidc", Msg: err.Error()}
-		}
+	if issuer != nil {
 		o.Issuer = issuer
 	}
 	return access.NewGuard(o)
@@ -171,26 +197,4 @@ func listNames(c config.Server, address string) (hosts, origins []string) {
 		hosts, origins = append(hosts, own), append(origins, scheme+own)
 	}
 	return hosts, origins
-}
-
-// newIssuer makes what checks an issuer's tokens.
-func newIssuer(c config.ServerOIDC, log *slog.Logger) (*oidc.Issuer, error) {
-	o := oidc.Options{
-		Issuer: c.Issuer, Audience: c.Audience, UserClaim: c.UserClaim, ScopesClaim: c.ScopesClaim, ScopePrefix: c.ScopePrefix,
-		Scopes: readScopes(c.Scopes), GroupsClaim: c.GroupsClaim, Groups: map[string][]access.Scope{}, UserTurns: c.UserTurns,
-		Limits: access.Limits{PerMinute: c.PerMinute}, Log: log,
-	}
-	for _, g := range c.Groups {
-		o.Groups[g.Group] = readScopes(g.Scopes)
-	}
-	return oidc.New(o)
-}
-
-// readScopes makes scopes of the configuration's words, which it has checked.
-func readScopes(words []string) []access.Scope {
-	out := make([]access.Scope, len(words))
-	for i, w := range words {
-		out[i] = access.Scope(w)
-	}
-	return out
 }

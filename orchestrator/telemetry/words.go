@@ -64,7 +64,7 @@ var codes = listOf(strings.Fields(`
 	review.degraded review.disagreement review.profile review.rejected review.shadow review.unavailable review.unjudgeable review.unsure
 	schema.invalid
 	scope.after_taint scope.empty scope.expired scope.extend_after_taint scope.invalid_skills scope.named_skills scope.not_granted
-	scope.unknown_skill scope.wider_than_parent`), []string{"approval.nobody"}, listBrokenCodes())
+	scope.unknown_skill scope.wider_than_parent scope.withdrawn`), []string{"approval.nobody"}, listBrokenCodes())
 
 // listBrokenCodes are the codes of gates that could not judge, which the checkpoint makes.
 func listBrokenCodes() []string {
@@ -93,7 +93,7 @@ var (
 	origins  = listOf(strings.Fields("cache shared ahead"))
 	statuses = listOf([]string{sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown})
 	runCodes = listOf([]string{skills.FailFailed, skills.FailPanic, skills.FailTimeout, skills.FailCanceled,
-		skills.FailNotStarted, skills.FailNotCommitted, "warrant", sentinel.CodeOutcomePaused})
+		skills.FailNotStarted, skills.FailNotCommitted, "warrant", sentinel.CodeOutcomePaused, sentinel.CodeWithdrawn})
 	records  = listOf([]string{sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome})
 	breakers = listOf(strings.Fields("closed half-open open"))
 	canaries = listOf([]review.Canary{review.CanaryPassed, review.CanaryFailed, review.CanaryUnanswered})

@@ -49,9 +49,11 @@ func (s approvals) onAnswer(w http.ResponseWriter, r *http.Request, v *visitor) 
 		Opens: form["do"]})
 }
 
-// takeAnswer gives the inbox what a form says. The name is the visitor's.
+// takeAnswer gives the inbox what a form says. Name and principal are the visitor's, so a token says no
+// yes to a call of its own here either.
 func (s approvals) takeAnswer(ctx context.Context, card approval.Card, v *visitor, form map[string]string) error {
-	a := approval.Answer{Approval: card.ID, Word: approval.Yes, Digest: form["digest"], By: v.principal.Name, Via: via}
+	a := approval.Answer{Approval: card.ID, Word: approval.Yes, Digest: form["digest"], By: v.principal.Name, Via: via,
+		Principal: v.principal.ID}
 	if len(a.Digest) != len(card.Digest) { // an empty one would compare nothing
 		return &approval.StaleError{Approval: card.ID}
 	}

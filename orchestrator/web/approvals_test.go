@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/orchestrator/handover"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 )
 
@@ -186,4 +188,30 @@ func TestExpired(t *testing.T) {
 	require.Equal(t, 409, late.StatusCode)
 	require.Contains(t, late.text(), "No answer came in time. Nothing ran.")
 	require.Empty(t, h.ran.String())
+}
+
+// A token that proposed a call says no yes to it on the pages: not by a yes, an edit, or a standing approval.
+func TestNoTokenApprovesItsOwnCall(t *testing.T) {
+	h := open(t, changes{})
+	a, err := h.o.Parts().Handover.Propose(t.Context(), handover.Proposal{
+		Principal: "token:" + h.ids["ann"], User: "ann", Conversation: "c1", CallID: "1",
+		Skill: "crm.update", Arguments: json.RawMessage(`{"id":"a"}`),
+	})
+	require.NoError(t, err)
+	require.Equal(t, handover.Pending, a.State)
+	own := h.signIn("ann")
+	require.Eventually(t, func() bool { return own.get("/approvals/"+a.Approval).StatusCode == 200 }, eventually, tick)
+	for _, form := range []url.Values{
+		{"do": {"approve"}},
+		{"do": {"edit"}, "edit": {`{"id":"b"}`}},
+		{"do": {"stand"}, "uses": {"20"}, "hours": {"24"}},
+	} {
+		p := own.answer(a.Approval, form)
+		require.Equal(t, 403, p.StatusCode, form)
+		require.Contains(t, p.text(), "no principal approves its own call")
+	}
+	got, err := h.o.Parts().Inbox.Show(t.Context(), a.Approval)
+	require.NoError(t, err)
+	require.Equal(t, approval.StatePending, got.State)
+	require.Equal(t, 200, h.signIn("bob").answer(a.Approval, url.Values{"do": {"approve"}}).StatusCode)
 }

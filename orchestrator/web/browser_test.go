@@ -10,6 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"github.com/vedette-dev/vedette/internal/testissuer"
 )
 
 // browserVariable names the program of a browser with which the pages are tried; without it these tests
@@ -35,7 +37,7 @@ func openBrowser(t *testing.T) context.Context {
 	ctx, end := chromedp.NewContext(ctx)
 	t.Cleanup(func() { _ = chromedp.Cancel(ctx); end() })
 	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate("about:blank")))
-	ctx, over := context.WithTimeout(ctx, 30*time.Second)
+	ctx, over := context.WithTimeout(ctx, 4*time.Minute)
 	t.Cleanup(over)
 	return ctx
 }
@@ -117,4 +119,20 @@ func TestChatInABrowser(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, said, "The mail has left.")
 	require.Empty(t, complaints())
+}
+
+// A person is led to the issuer, agrees there, and comes back to the page that they wanted: the browser keeps the
+// cookies and refuses nothing on the way.
+func TestIssuerInABrowser(t *testing.T) {
+	ctx := openBrowser(t)
+	h, is := openAtIssuer(t, nil)
+	is.Set(testissuer.Form())
+	item, _ := h.ask("ann", map[string]any{"to": "a@example.com"})
+	require.NoError(t, chromedp.Do(ctx, chromedp.Navigate(h.server.URL+"/approvals/"+item.ID), chromedp.WaitVisible("#issuer"),
+		chromedp.Click("#issuer"), chromedp.WaitVisible("#agree"), chromedp.Click("#agree"), chromedp.WaitVisible("#approve"),
+		chromedp.Click("#approve"), chromedp.WaitVisible("#state .state-consumed")))
+	said, err := chromedp.Run(ctx, chromedp.Text("body"))
+	require.NoError(t, err)
+	require.Contains(t, said, "ann@example.com")
+	require.Contains(t, h.ran.String(), "a@example.com")
 }

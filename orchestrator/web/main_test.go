@@ -33,9 +33,9 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// How long a test waits for what must come, and how often it looks.
+// How long a test waits for what must come, a little less than the watchdog does, and how often it looks.
 const (
-	eventually = 10 * time.Second
+	eventually = 4 * time.Minute
 	tick       = 2 * time.Millisecond
 )
 
@@ -50,6 +50,11 @@ judge: {threshold: 0, ask_below: 0}
 ledger: {path: ./v.db}
 permissions:
   - {id: mails, skill: "mail.send", then: ask, reason: "mails leave the house"}
+  - {id: records, skill: "crm.update", then: ask, reason: "records are dear"}
+skills:
+  known:
+    - {name: crm.update, description: Change a record., effect: modify, reaches: self,
+       parameters: {type: object, required: [id], additionalProperties: false, properties: {id: {type: string, x-target: true}}}}
 approvals: {inbox: true, timeout: 10m, pending: {user: 100, conversation: 100, process: 1000}, who: [{users: ["carl"], approvers: ["bob"]}]}
 limits: {turn: {calls: 1000}, agent: {calls: 1000}, conversation: {calls: 10000}}
 `
@@ -114,12 +119,16 @@ type changes struct {
 	rules []map[string]any
 	pages web.Options
 	short bool // approvals expire after a moment
+	clock *clock
 }
 
 func open(t testing.TB, c changes) *house {
 	t.Helper()
 	h := &house{t: t, dir: t.TempDir(), ran: &syncBuffer{}, log: &syncBuffer{}, clock: &clock{}, secret: map[string]string{},
 		ids: map[string]string{}}
+	if c.clock != nil {
+		h.clock = c.clock
+	}
 	src, err := json.Marshal(map[string]any{"rules": append(c.rules, map[string]any{"when": map[string]any{},
 		"reply": map[string]any{"content": "I say nothing."}})})
 	require.NoError(t, err)
@@ -183,7 +192,7 @@ func (h *house) start(c changes) {
 	h.server = httptest.NewUnstartedServer(nil)
 	address := h.server.Listener.Addr().String()
 	h.guard, err = access.NewGuard(access.GuardOptions{Tokens: h.tokens, Hosts: []string{"127.0.0.1"},
-		Origins: []string{"http://" + address}, Log: log})
+		Origins: []string{"http://" + address}, Log: log, Now: h.clock.now})
 	require.NoError(h.t, err)
 	o := c.pages
 	o.Orchestrator, o.Guard, o.Log, o.Now = h.o, h.guard, log, h.clock.now

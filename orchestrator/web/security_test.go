@@ -1,8 +1,10 @@
 package web_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/web"
 )
 
@@ -272,4 +275,53 @@ func TestHostileTexts(t *testing.T) {
 	require.Error(t, <-ended)
 	wrong, _ := h.ask("ann", map[string]any{"to": "a@example.com"})
 	check(b.answer(wrong.ID, url.Values{"do": {"edit"}, "edit": {strings.ReplaceAll(evil, "\x00", "")}}), "edit")
+}
+
+// A session spends its token's rate, parts of pages too, and what was too fast did nothing.
+func TestSessionsHaveTheirTokensRate(t *testing.T) {
+	h := open(t, changes{})
+	made, err := h.tokens.Create(t.Context(), access.Wanted{Name: "slow", User: "bob", Scopes: []access.Scope{access.Approve},
+		Limits: access.Limits{PerMinute: 1, Burst: 6}}, "local:test")
+	require.NoError(t, err)
+	h.secret["slow"] = made.Secret
+	item, _ := h.ask("ann", map[string]any{"to": "a@example.com"})
+	b := h.signIn("slow") // which leads to the list
+	card := b.get("/approvals/" + item.ID)
+	require.Equal(t, 200, card.StatusCode)
+	last := 200
+	for range 6 {
+		last = b.get("/approvals", "HX-Request", "true").StatusCode
+	}
+	require.Equal(t, 429, last)
+	late := b.post("/approvals/"+item.ID, url.Values{"csrf": {card.field("csrf")}, "digest": {item.Digest}, "do": {"approve"}})
+	require.Equal(t, 429, late.StatusCode)
+	require.NotEmpty(t, late.Header.Get("Retry-After"))
+	require.Empty(t, h.ran.String())
+	other := h.signIn("bob")
+	require.Equal(t, 200, other.get("/approvals").StatusCode, "another token's rate is its own")
+}
+
+// breaking is a writer that breaks in the middle of an answer.
+type breaking struct{ http.ResponseWriter }
+
+func (b breaking) Write(p []byte) (int, error) {
+	_, _ = b.ResponseWriter.Write(p[:len(p)/2])
+	panic("CANARY-value")
+}
+
+// An answer that broke in the middle doesn't look whole, and the log says so without a value.
+func TestBrokenAnswers(t *testing.T) {
+	h := open(t, changes{})
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.pages.ServeHTTP(breaking{w}, r) }))
+	defer s.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+"/login", nil)
+	require.NoError(t, err)
+	res, err := s.Client().Do(r)
+	if err == nil {
+		_, err = io.ReadAll(res.Body)
+		require.NoError(t, res.Body.Close())
+	}
+	require.Error(t, err)
+	require.Contains(t, h.log.String(), "a page broke")
+	require.NotContains(t, h.log.String(), "CANARY-value")
 }

@@ -22,6 +22,13 @@ type session struct {
 	principal    access.Principal
 	begun, used  time.Time
 	sessionToken string // the CSRF token of its forms
+	renewal      *renewal
+}
+
+// renewal is how the issuer is asked again about a principal; nil where it can't be.
+type renewal struct {
+	mu    sync.Mutex // held while it is asked: a renewal is used once
+	token string
 }
 
 // sessions are those who have signed in, by the SHA-256 of the id in their cookie. They are in memory
@@ -45,13 +52,17 @@ func newSecret() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// begin makes a session and returns its id.
-func (s *sessions) begin(p access.Principal) string {
+// begin makes a session and returns its id. token is what the issuer takes to renew it, if anything.
+func (s *sessions) begin(p access.Principal, token string) string {
 	id, now := newSecret(), s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.makeRoom(p.ID)
-	s.all[sha256.Sum256([]byte(id))] = &session{principal: p, begun: now, used: now, sessionToken: newSecret()}
+	one := &session{principal: p, begun: now, used: now, sessionToken: newSecret()}
+	if token != "" {
+		one.renewal = &renewal{token: token}
+	}
+	s.all[sha256.Sum256([]byte(id))] = one
 	return id
 }
 
@@ -105,6 +116,18 @@ func (s *sessions) find(id string, acts bool) (out session, ok bool) {
 	if acts {
 		one.used = s.now()
 	}
+	return *one, true
+}
+
+// replace gives a session the principal as the issuer has it now; ok is false where the session has ended.
+func (s *sessions) replace(id string, p access.Principal) (out session, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.all[sha256.Sum256([]byte(id))]
+	if one == nil {
+		return session{}, false
+	}
+	one.principal = p
 	return *one, true
 }
 

@@ -26,6 +26,9 @@ const maxSecret = 8 << 10
 // signInView is the form of a sign-in.
 type signInView struct {
 	CSRF, Next, Problem string
+	// Issuer is the name of an issuer that signs people in; empty is none. Only says that no token does.
+	Issuer string
+	Only   bool
 }
 
 func (s signin) onForm(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +46,10 @@ func (s signin) showForm(w http.ResponseWriter, r *http.Request, status int, f s
 		id = newSecret()
 		s.setCookie(w, r, cookieSignIn, id)
 	}
-	f.CSRF = s.formToken(id)
+	f.CSRF, f.Only = s.formToken(id), s.o.IssuerOnly
+	if s.o.Issuer != nil {
+		f.Issuer = s.o.Issuer.Name()
+	}
 	s.show(w, status, "login", view{Title: "Sign in", Body: f})
 }
 
@@ -55,23 +61,8 @@ func (s signin) formToken(id string) string {
 }
 
 func (s signin) onSignIn(w http.ResponseWriter, r *http.Request) {
-	if !s.isOwn(r) {
-		s.showFailure(w, nil, failure{http.StatusForbidden, "Another site sent this", "Open the sign-in here and send it from there."})
-		return
-	}
-	form, err := readForm(w, r, "token", "next", fieldToken)
-	if err != nil {
-		s.showFailure(w, nil, failure{http.StatusBadRequest, "The form can't be read", err.Error()})
-		return
-	}
-	again := signInView{}
-	if local.MatchString(form["next"]) {
-		again.Next = form["next"]
-	}
-	id := s.readCookie(r, cookieSignIn)
-	if id == "" || !isSame(form[fieldToken], s.formToken(id)) {
-		again.Problem = "The form was too old, or the browser keeps no cookies. Send it again."
-		s.showForm(w, r, http.StatusForbidden, again)
+	form, again, ok := s.readForm(w, r, "token")
+	if !ok {
 		return
 	}
 	p, status, problem := s.admit(r, strings.TrimSpace(form["token"]))
@@ -80,19 +71,51 @@ func (s signin) onSignIn(w http.ResponseWriter, r *http.Request) {
 		s.showForm(w, r, status, again)
 		return
 	}
-	if old := s.readCookie(r, cookieSession); old != "" {
-		s.sessions.finish(old)
-	}
-	s.setCookie(w, r, cookieSignIn, "")
-	s.setCookie(w, r, cookieSession, s.sessions.begin(p))
+	s.begin(w, r, p, "")
 	if again.Next == "" {
 		again.Next = "/"
 	}
 	http.Redirect(w, r, again.Next, http.StatusSeeOther)
 }
 
+// readForm reads a form of the sign-in page that this browser was shown. again is the form to show where
+// the sign-in fails. ok is false where the answer is written.
+func (s signin) readForm(w http.ResponseWriter, r *http.Request, names ...string) (form map[string]string, again signInView, ok bool) {
+	if !s.isOwn(r) {
+		s.showFailure(w, nil, failure{http.StatusForbidden, "Another site sent this", "Open the sign-in here and send it from there."})
+		return nil, again, false
+	}
+	form, err := readForm(w, r, append(names, "next", fieldToken)...)
+	if err != nil {
+		s.showFailure(w, nil, failure{http.StatusBadRequest, "The form can't be read", err.Error()})
+		return nil, again, false
+	}
+	if local.MatchString(form["next"]) {
+		again.Next = form["next"]
+	}
+	id := s.readCookie(r, cookieSignIn)
+	if id == "" || !isSame(form[fieldToken], s.formToken(id)) {
+		again.Problem = "The form was too old, or the browser keeps no cookies. Send it again."
+		s.showForm(w, r, http.StatusForbidden, again)
+		return nil, again, false
+	}
+	return form, again, true
+}
+
+// begin begins the session of a principal in this browser, and ends the one that it had.
+func (s signin) begin(w http.ResponseWriter, r *http.Request, p access.Principal, renewal string) {
+	if old := s.readCookie(r, cookieSession); old != "" {
+		s.sessions.finish(old)
+	}
+	s.setCookie(w, r, cookieSignIn, "")
+	s.setCookie(w, r, cookieSession, s.sessions.begin(p, renewal))
+}
+
 // admit returns who a token is of, or why it lets no person in here.
 func (s signin) admit(r *http.Request, token string) (p access.Principal, status int, problem string) {
+	if s.o.IssuerOnly {
+		return p, http.StatusForbidden, "These pages take no token. Sign in at the issuer."
+	}
 	if token == "" || len(token) > maxSecret {
 		return p, http.StatusUnauthorized, "Paste a token: vedette token create makes one."
 	}
@@ -104,6 +127,8 @@ func (s signin) admit(r *http.Request, token string) (p access.Principal, status
 		return p, http.StatusUnauthorized, "The token is not valid: it is unknown, revoked or expired."
 	case !p.May(access.Approve) && !p.May(access.Chat):
 		return p, http.StatusForbidden, "The token has neither the scope approve nor chat, and these pages have nothing else."
+	case s.o.Guard.Spend(p) > 0:
+		return p, http.StatusTooManyRequests, "The token may send no more requests at the moment. Wait a little, and sign in again."
 	}
 	return p, 0, ""
 }

@@ -1,10 +1,14 @@
 package web
 
 import (
+	"context"
 	"crypto/subtle"
+	"math"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vedette-dev/vedette/orchestrator/access"
@@ -28,16 +32,22 @@ func (p *Pages) cookieName(r *http.Request, what string) string {
 const (
 	cookieSession = "session"
 	cookieSignIn  = "sign-in"
+	cookieJourney = "journey"
 )
 
 // setCookie sets a cookie of ours; an empty value takes it away.
 func (p *Pages) setCookie(w http.ResponseWriter, r *http.Request, what, value string) {
+	http.SetCookie(w, p.newCookie(r, what, value))
+}
+
+// newCookie makes a cookie that comes from no other site.
+func (p *Pages) newCookie(r *http.Request, what, value string) *http.Cookie {
 	c := &http.Cookie{Name: p.cookieName(r, what), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: p.secure || r.TLS != nil}
 	if value == "" {
 		c.MaxAge = -1
 	}
-	http.SetCookie(w, c)
+	return c
 }
 
 // readCookie returns a cookie of ours. Two of one name are none: somebody else set one of them.
@@ -48,7 +58,8 @@ func (p *Pages) readCookie(r *http.Request, what string) string {
 	return ""
 }
 
-// findVisitor returns who has signed in; nil where the session is over or its token is revoked.
+// findVisitor returns who has signed in; nil where the session is over, its token is revoked, or its issuer
+// no longer lets the person in.
 func (p *Pages) findVisitor(r *http.Request, acts bool) *visitor {
 	id := p.readCookie(r, cookieSession)
 	if id == "" {
@@ -59,16 +70,39 @@ func (p *Pages) findVisitor(r *http.Request, acts bool) *visitor {
 		return nil
 	}
 	if !p.o.Guard.Alive(s.principal) {
-		p.sessions.finish(id)
-		return nil
+		if s, ok = p.renew(r.Context(), id, s); !ok {
+			p.sessions.finish(id)
+			return nil
+		}
 	}
 	return &visitor{s, id}
 }
 
+// renew asks the issuer again about a session's principal whose time has ended. ok is false where the
+// session is over: the issuer can't be asked so, says no, or can't be reached.
+func (p *Pages) renew(ctx context.Context, id string, s session) (session, bool) {
+	if p.o.Issuer == nil || s.renewal == nil {
+		return session{}, false
+	}
+	s.renewal.mu.Lock()
+	defer s.renewal.mu.Unlock()
+	if now, ok := p.sessions.find(id, false); !ok || p.o.Guard.Alive(now.principal) {
+		return now, ok // another request has asked
+	}
+	// A browser that leaves must not cost the session its renewal.
+	fresh, next, err := p.o.Issuer.Renew(context.WithoutCancel(ctx), s.principal, s.renewal.token)
+	if err != nil || !p.o.Guard.Alive(fresh) {
+		p.o.Log.Info("a session ended, since the issuer does not renew it", "principal", s.principal.ID)
+		return session{}, false
+	}
+	s.renewal.token = next
+	return p.sessions.replace(id, fresh)
+}
+
 // isHere reports whether a visitor still counts, for requests that wait.
 func (p *Pages) isHere(v *visitor) bool {
-	_, ok := p.sessions.find(v.id, false)
-	return ok && p.o.Guard.Alive(v.principal)
+	s, ok := p.sessions.find(v.id, false)
+	return ok && p.o.Guard.Alive(s.principal) && slices.Equal(s.principal.Scopes, v.principal.Scopes)
 }
 
 // page answers a visitor.
@@ -85,10 +119,22 @@ func (p *Pages) forScope(scope access.Scope, next page) http.HandlerFunc {
 		case !v.principal.May(scope):
 			p.showFailure(w, v, failure{http.StatusForbidden, "Your token doesn't let you in here",
 				"It lacks the scope " + string(scope) + ". Sign in with a token that has it: vedette token create --scope."})
+		case p.isTooFast(w, v.principal):
+			p.showFailure(w, v, failure{http.StatusTooManyRequests, "That was too fast",
+				"Your token may send no more requests at the moment. Nothing was changed. Wait a little, and do it again."})
 		default:
 			next(w, r, v)
 		}
 	}
+}
+
+// isTooFast counts a request against the rate of its visitor's token: a session is no way round it.
+func (p *Pages) isTooFast(w http.ResponseWriter, who access.Principal) bool {
+	wait := p.o.Guard.Spend(who)
+	if wait > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	}
+	return wait > 0
 }
 
 // isPart reports whether a page, and no person, asks.

@@ -23,7 +23,19 @@ import (
 type Guard interface {
 	SignIn(ctx context.Context, bearer string) (access.Principal, error)
 	Alive(p access.Principal) bool
+	Spend(p access.Principal) (wait time.Duration)
 	WrapOpen(next http.Handler) http.Handler
+}
+
+// Issuer signs people in at its own pages; *oidc.Issuer is one. Begin returns the address to which a
+// browser is led, and an attempt, which is secret. Finish says who came back to the callback. Renew asks
+// again about a person who signed in. The errors wrap access.ErrAway, access.ErrDeclined, or
+// access.ErrUnauthenticated.
+type Issuer interface {
+	Begin(ctx context.Context, callback string) (address, attempt string, err error)
+	Finish(ctx context.Context, callback, attempt string, answer url.Values) (p access.Principal, renewal string, err error)
+	Renew(ctx context.Context, old access.Principal, renewal string) (p access.Principal, next string, err error)
+	Name() string
 }
 
 // Options are the parts of Pages. Orchestrator and Guard are required.
@@ -32,6 +44,10 @@ type Options struct {
 	// Guard signs people in, and refuses foreign hosts and origins. A guard that stands before the
 	// pages already does no harm.
 	Guard Guard
+	// Issuer signs people in besides tokens; nil signs none in. It needs PublicURL, to which it leads back.
+	Issuer Issuer
+	// IssuerOnly takes no token: the issuer alone signs people in.
+	IssuerOnly bool
 	// PublicURL is the address by which browsers reach the pages: "https://vedette.example.com". With
 	// https cookies are for TLS alone. Empty, the request's own Host counts.
 	PublicURL string
@@ -89,6 +105,9 @@ func New(o Options) (*Pages, error) {
 	if err != nil || o.PublicURL != "" && (u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || strings.Trim(u.Path, "/") != "") {
 		return nil, errors.New("the pages' public URL is no address of a host: give one such as https://vedette.example.com")
 	}
+	if o.Issuer != nil && u.Host == "" || o.Issuer == nil && o.IssuerOnly {
+		return nil, errors.New("an issuer leads people back to the pages' address: set Options.Issuer and Options.PublicURL")
+	}
 	o.Idle, o.Longest, o.Poll = cmp.Or(o.Idle, defaultIdle), cmp.Or(o.Longest, defaultLongest), cmp.Or(o.Poll, defaultPoll)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -115,6 +134,9 @@ func (p *Pages) newMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /static/{name}", p.files.onStatic)
 	signin{p}.register(mux)
+	if p.o.Issuer != nil {
+		redirect{p}.register(mux)
+	}
 	approvals{p}.register(mux)
 	standings{p}.register(mux)
 	chat{p}.register(mux)
@@ -158,6 +180,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 	h.Set("Cache-Control", "no-store")
+	out := problem.Watch(w)
 	defer func() {
 		v := recover()
 		if v == nil {
@@ -167,6 +190,9 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(v)
 		}
 		p.o.Log.Error("a page broke; please report it", "request_id", problem.RequestID(r.Context()), "stack", string(debug.Stack()))
+		if out.Begun() { // it must not look whole
+			panic(http.ErrAbortHandler)
+		}
 		http.Error(w, "The page broke. The server's log says more.", http.StatusInternalServerError)
 	}()
 	if !p.enter() {
@@ -175,7 +201,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.running.Done()
-	p.handler.ServeHTTP(w, r)
+	p.handler.ServeHTTP(out, r)
 }
 
 // onNothing answers for paths that there are not, and leads the front door to where work is.

@@ -158,6 +158,10 @@ func (in *Inbox) prepareEdit(ctx context.Context, a Answer) (Answer, error) {
 	if err != nil {
 		return a, fmt.Errorf("%w: its arguments are none that a call can have: %w", ErrAnswer, err)
 	}
+	if in.o.Skills == nil {
+		return a, fmt.Errorf("%w: an edit needs the skill's schema, which the program alone has; "+
+			"start the program, then edit, or say yes or no now", ErrAnswer)
+	}
 	skill, known := in.findSkill(row.Skill)
 	if !known || row.Commits != "" {
 		return a, fmt.Errorf("%w: this call can't be edited here; say yes or no to it", ErrAnswer)
@@ -187,9 +191,6 @@ func (in *Inbox) prepareEdit(ctx context.Context, a Answer) (Answer, error) {
 
 // findSkill returns a skill that calls can be edited of.
 func (in *Inbox) findSkill(name string) (*skills.Skill, bool) {
-	if in.o.Skills == nil {
-		return nil, false
-	}
 	return in.o.Skills(name)
 }
 
@@ -202,7 +203,7 @@ func (in *Inbox) takeAnswer(tx *store.Tx, a Answer) (Item, error) {
 		return row, err
 	}
 	row = row.showAt(now)
-	need := in.o.Policy.require(row.User, row.subjects()...)
+	need := in.o.Policy.require(row.requesters(), row.subjects()...)
 	said, err := listSayers(tx, row.ID, need)
 	if err != nil {
 		return row, err
@@ -507,5 +508,5 @@ func (in *Inbox) queryAnswers(ctx context.Context, id string) (out []Given, err 
 // May reports whether a person may answer questions about such a call, by the rules under
 // approvals.who. Programs show a sheet to those alone who may, since it holds values.
 func (in *Inbox) May(by string, i Item) bool {
-	return in.o.Policy.require(i.User, i.subjects()...).allows(by)
+	return in.o.Policy.require(i.requesters(), i.subjects()...).allows(by)
 }

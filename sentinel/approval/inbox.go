@@ -28,8 +28,8 @@ type InboxOptions struct {
 	Key [32]byte
 	// Skills finds a skill whose calls people may edit; nil refuses edits.
 	Skills func(name string) (*skills.Skill, bool)
-	// PolicyDigest names the configuration: a standing approval holds under the one that it was made
-	// under. If empty, there are none.
+	// PolicyDigest names the configuration of decisions that name none: a standing approval holds under
+	// the one that it was made under. Where both are empty, there are none.
 	PolicyDigest string
 	// Policy says who may answer; nil lets everybody who is authenticated, and one yes is enough.
 	Policy *Policy
@@ -134,6 +134,14 @@ func (in *Inbox) queryOpen(ctx context.Context) (calls map[string]string, err er
 	return calls, rows.Err()
 }
 
+// CountOpen returns how many approvals have no end yet: those that wait for an answer, and those whose
+// call has not heard it.
+func (in *Inbox) CountOpen() int {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.open)
+}
+
 // inquiry is what Approve asks: the call as the checkpoint shows it now.
 type inquiry struct {
 	id, digest string
@@ -150,6 +158,12 @@ type inquiry struct {
 // and waits for the answers until ctx ends. A call that no person could approve by the rules of who
 // may is sentinel.ErrNoApprover.
 func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decision) (sentinel.Verdict, error) {
+	return in.ApproveTelling(ctx, c, d, func() {})
+}
+
+// ApproveTelling implements sentinel.TellingApprover: asked is called once the question is on disk, where
+// List, Show and Answer find it.
+func (in *Inbox) ApproveTelling(ctx context.Context, c sentinel.Call, d sentinel.Decision, asked func()) (sentinel.Verdict, error) {
 	q, err := in.newInquiry(c, d)
 	if err != nil {
 		return sentinel.Verdict{}, err
@@ -162,7 +176,15 @@ func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decisi
 	}
 	woken, leave := in.joinWait(q.id)
 	defer leave()
-	err = in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.putInquiry(tx, q) })
+	if err = in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.putInquiry(tx, q) }); err == nil {
+		asked()
+	}
+	return in.awaitAnswers(ctx, q, woken, err)
+}
+
+// awaitAnswers waits until people have answered a question, or ctx ends. err is what became of putting
+// it down.
+func (in *Inbox) awaitAnswers(ctx context.Context, q inquiry, woken <-chan struct{}, err error) (sentinel.Verdict, error) {
 	for {
 		v, answered := sentinel.Verdict{}, false
 		if err == nil {
@@ -190,7 +212,7 @@ func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (inquiry, erro
 		q.after = subject{nameSkill(first), first.Effect()}
 		subjects = append(subjects, q.after)
 	}
-	q.need = in.o.Policy.require(c.Grant().User(), subjects...)
+	q.need = in.o.Policy.require(requesters{c.Grant().User(), c.Grant().Proposer()}, subjects...)
 	if d.ID == "" || d.Expires.IsZero() {
 		return q, errors.New("a question needs the id of a decision and an expiry")
 	}
@@ -305,7 +327,7 @@ func (in *Inbox) insertInquiry(tx *store.Tx, q inquiry) error {
 	c, d, g := q.call, q.decision, q.call.Grant()
 	_, err = tx.Exec(sqlInsert, q.id, c.Proposed().ID(), g.Conversation(), g.Turn(), g.Agent(), g.User(), nameSkill(c),
 		string(c.Effect()), c.Outward(), c.Tainted(), q.digest, d.Asked.UnixMilli(), d.Expires.UnixMilli(), string(StatePending),
-		q.need.needed, q.after.skill, string(q.after.effect), sheet)
+		q.need.needed, q.after.skill, string(q.after.effect), g.Proposer(), sheet)
 	if err != nil {
 		return err
 	}

@@ -48,11 +48,14 @@ type Item struct {
 	Turn         string `json:"turn"`
 	Agent        string `json:"agent"`
 	// User is on whose behalf the call is made: the requester.
-	User    string        `json:"user"`
-	Skill   string        `json:"skill"`
-	Effect  skills.Effect `json:"effect"`
-	Outward bool          `json:"outward"`
-	Tainted bool          `json:"tainted"`
+	User string `json:"user"`
+	// Proposer is the name of who proposed the call, or sent its request, in the user's name: see
+	// Rule.ExcludeRequester.
+	Proposer string        `json:"proposer,omitempty"`
+	Skill    string        `json:"skill"`
+	Effect   skills.Effect `json:"effect"`
+	Outward  bool          `json:"outward"`
+	Tainted  bool          `json:"tainted"`
 	// Commits is the skill whose changes the call would commit, and CommitsEffect its effect; both
 	// are empty for a call that an agent proposed.
 	Commits       string        `json:"commits,omitempty"`
@@ -114,6 +117,9 @@ type Filter struct {
 
 // maxListed is how many approvals one list has at most.
 const maxListed = 10_000
+
+// requesters are those for and by whom the call was proposed.
+func (i Item) requesters() requesters { return requesters{i.User, i.Proposer} }
 
 // subjects are what the rules of who may answer look at.
 func (i Item) subjects() []subject {

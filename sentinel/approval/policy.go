@@ -28,7 +28,8 @@ type Rule struct {
 	Approvers []string
 	// Min is how many people must say yes; zero is one.
 	Min int
-	// ExcludeRequester keeps the user on whose behalf the call is made from answering.
+	// ExcludeRequester keeps the user on whose behalf the call is made from answering, and the person behind
+	// the program that proposed it in that user's name.
 	ExcludeRequester bool
 }
 
@@ -86,8 +87,8 @@ type requirement struct {
 	needed   int
 	among    []string // who may answer; nil is everybody who is authenticated
 	bounded  bool     // among counts
-	excludes bool     // the requester may not
-	excluded string   // their key, see personKey
+	excludes bool     // the requesters may not
+	excluded []string // their keys, see personKey; none where the user has no name
 	rules    []string // the rules that match
 }
 
@@ -98,20 +99,36 @@ type subject struct {
 	effect skills.Effect
 }
 
-// require returns what all rules say together of a call of the subjects for the user.
-func (p *Policy) require(user string, subjects ...subject) requirement {
+// requesters are the user on whose behalf a call is made, and who proposed it elsewhere; the second is
+// empty for a call of this program.
+type requesters struct{ user, proposer string }
+
+// keys are the keys of the requesters. Without a user there are none.
+func (r requesters) keys() []string {
+	if personKey(r.user) == "" {
+		return nil
+	}
+	out := []string{personKey(r.user)}
+	if by := personKey(r.proposer); by != "" {
+		out = append(out, by)
+	}
+	return out
+}
+
+// require returns what all rules say together of a call of the subjects for the requesters.
+func (p *Policy) require(by requesters, subjects ...subject) requirement {
 	out := requirement{needed: 1}
 	if p == nil {
 		return out
 	}
 	for _, r := range p.rules {
-		if !slices.ContainsFunc(subjects, func(s subject) bool { return r.matchesCall(s.skill, s.effect, user) }) {
+		if !slices.ContainsFunc(subjects, func(s subject) bool { return r.matchesCall(s.skill, s.effect, by.user) }) {
 			continue
 		}
 		out.rules = append(out.rules, r.path)
 		out.needed = max(out.needed, r.Min)
 		if r.ExcludeRequester {
-			out.excludes, out.excluded = true, personKey(user)
+			out.excludes, out.excluded = true, by.keys()
 		}
 		switch {
 		case len(r.Approvers) == 0:
@@ -157,7 +174,7 @@ func countPersons(names []string) int {
 // allows reports whether the person may answer. Of a requester without a name each person could be
 // the one, so none may.
 func (r requirement) allows(by string) bool {
-	if r.excludes && (r.excluded == "" || personKey(by) == r.excluded) {
+	if r.excludes && (len(r.excluded) == 0 || slices.Contains(r.excluded, personKey(by))) {
 		return false
 	}
 	return !r.bounded || slices.Contains(r.among, by)
@@ -165,7 +182,7 @@ func (r requirement) allows(by string) bool {
 
 // isMeetable reports whether enough people may answer for a yes to be possible at all.
 func (r requirement) isMeetable() bool {
-	if r.excludes && r.excluded == "" {
+	if r.excludes && len(r.excluded) == 0 {
 		return false
 	}
 	if !r.bounded {

@@ -1,10 +1,12 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,13 +85,18 @@ CREATE TABLE approval_standing_uses (
 	standing TEXT NOT NULL,
 	at       INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX approval_standing_uses_standing ON approval_standing_uses (standing);`}
+CREATE INDEX approval_standing_uses_standing ON approval_standing_uses (standing);`, `
+ALTER TABLE approvals ADD COLUMN proposer TEXT NOT NULL DEFAULT '';
+DROP INDEX approvals_waiting;
+CREATE INDEX approvals_waiting ON approvals (asked, id, call, conversation, turn, agent, user, skill, effect, outward, tainted, digest,
+expires, state, code, needed, yes, decided_by, decided_via, decided_at, commits, commits_effect, proposer) WHERE state = 'pending';
+CREATE INDEX approvals_batches ON approvals (conversation, turn, asked, id, expires) WHERE state = 'pending';`}
 
 const (
 	sqlColumns = `id, call, conversation, turn, agent, user, skill, effect, outward, tainted, digest, asked, expires, state, code,
-needed, yes, decided_by, decided_via, decided_at, commits, commits_effect`
+needed, yes, decided_by, decided_via, decided_at, commits, commits_effect, proposer`
 	sqlInsert = `INSERT INTO approvals (` + sqlColumns + `, ended, sheet)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, '', '', 0, ?, ?, 0, ?)`
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', ?, 0, '', '', 0, ?, ?, ?, 0, ?)`
 	sqlGet   = `SELECT ` + sqlColumns + ` FROM approvals WHERE id = ?`
 	sqlRenew = `UPDATE approvals SET digest = ?, outward = ?, tainted = ?, state = 'pending', code = '', needed = ?, yes = 0,
 decided_by = '', decided_via = '', decided_at = 0, sheet = ? WHERE id = ?`
@@ -108,7 +115,8 @@ WHERE id = ?`
 	sqlWords    = `SELECT word, by, via, at, void, sealed FROM approval_answers WHERE approval = ? ORDER BY number`
 	sqlOpen     = `SELECT id, call FROM approvals WHERE ended = 0`
 	sqlFind     = `SELECT id FROM approvals WHERE id = ? OR ? AND substr(id, 1, ?) = ? LIMIT 2`
-	sqlTurns    = `SELECT id, conversation, turn FROM approvals WHERE state = 'pending' AND expires > ? ORDER BY asked, id`
+	sqlTurns    = `SELECT id, conversation, turn FROM approvals WHERE state = 'pending' AND expires > ?`
+	sqlInOrder  = ` ORDER BY asked, id`
 	sqlHasTable = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'approvals'`
 
 	sqlForgetWords = `DELETE FROM approval_answers WHERE approval = ?`
@@ -126,7 +134,7 @@ func scanItem(r scanner) (i Item, err error) {
 	var asked, expires, at int64
 	var effect, commits, state string
 	err = r.Scan(&i.ID, &i.Call, &i.Conversation, &i.Turn, &i.Agent, &i.User, &i.Skill, &effect, &i.Outward, &i.Tainted, &i.Digest,
-		&asked, &expires, &state, &i.Code, &i.Needed, &i.Yes, &i.By, &i.Via, &at, &i.Commits, &commits)
+		&asked, &expires, &state, &i.Code, &i.Needed, &i.Yes, &i.By, &i.Via, &at, &i.Commits, &commits, &i.Proposer)
 	i.Effect, i.CommitsEffect, i.State = skills.Effect(effect), skills.Effect(commits), State(state)
 	i.Asked, i.Expires = time.UnixMilli(asked).UTC(), time.UnixMilli(expires).UTC()
 	if at > 0 {
@@ -135,22 +143,28 @@ func scanItem(r scanner) (i Item, err error) {
 	return i, err
 }
 
-// sqlPacked reads the columns of sqlColumns as one text: a list of thousands costs a tenth of what
-// their columns cost one by one. No column can hold the separator, which is a control character.
-const sqlPacked = `SELECT concat_ws(char(31), ` + sqlColumns + `) FROM approvals`
+// sqlPacked reads the columns of sqlColumns of all rows as one text: a list of thousands costs a twentieth
+// of what its columns cost one by one. No column can hold a separator, which is a control character.
+// SQLite sorts once more where the aggregate itself asks for an order, and keeps the order of the rows
+// where it doesn't, without a promise: see parseList.
+const (
+	sqlPacked    = `SELECT ifnull(group_concat(row, char(30)), '') FROM (SELECT concat_ws(char(31), ` + sqlColumns + `) AS row FROM approvals`
+	sqlPackedEnd = ` ORDER BY asked, id LIMIT ?)`
 
-// packedSeparator stands between the columns of sqlPacked.
-const packedSeparator = "\x1f"
+	packedColumns   = 23
+	rowSeparator    = "\x1e"
+	columnSeparator = "\x1f"
+)
 
 // errRow is the error for a row that the inbox did not write.
 var errRow = errors.New("a row of the approvals is not as the inbox writes it")
 
 // parsePacked reads a row of sqlPacked.
 func parsePacked(row string) (i Item, err error) {
-	var f [22]string
+	var f [packedColumns]string
 	for n := range f {
 		var more bool
-		if f[n], row, more = strings.Cut(row, packedSeparator); more == (n == len(f)-1) {
+		if f[n], row, more = strings.Cut(row, columnSeparator); more == (n == len(f)-1) {
 			return i, errRow
 		}
 	}
@@ -165,11 +179,29 @@ func parsePacked(row string) (i Item, err error) {
 		Outward: numbers[0] != 0, Tainted: numbers[1] != 0, Digest: f[10], Asked: time.UnixMilli(numbers[2]).UTC(),
 		Expires: time.UnixMilli(numbers[3]).UTC(), State: State(f[13]), Code: f[14], Needed: int(numbers[4]), Yes: int(numbers[5]),
 		By: f[17], Via: f[18], Commits: f[20], CommitsEffect: skills.Effect(f[21]),
+		Proposer: f[22],
 	}
 	if numbers[6] > 0 {
 		i.At = time.UnixMilli(numbers[6]).UTC()
 	}
 	return i, nil
+}
+
+// parseList reads the text of sqlPacked, in the order in which the questions were put.
+func parseList(packed string) ([]Item, error) {
+	list := make([]Item, 0, 1+strings.Count(packed, rowSeparator))
+	for row := range strings.SplitSeq(packed, rowSeparator) {
+		i, err := parsePacked(row)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, i)
+	}
+	inOrder := func(a, b Item) int { return cmp.Or(a.Asked.Compare(b.Asked), strings.Compare(a.ID, b.ID)) }
+	if !slices.IsSortedFunc(list, inOrder) {
+		slices.SortFunc(list, inOrder)
+	}
+	return list, nil
 }
 
 // showAt is the item as it is at that moment: a question whose time is over has expired, also
@@ -216,26 +248,20 @@ func queryItems(ctx context.Context, r *store.Reader, f Filter, now time.Time) (
 		f.Limit = maxListed
 	}
 	f.Limit = min(f.Limit, maxListed+1) // one more tells whether there are more
-	rows, err := r.Query(ctx, sqlPacked+where+` ORDER BY asked, id LIMIT ?`, append(args, f.Limit+1)...)
-	if err != nil {
+	var packed string
+	if err := r.QueryRow(ctx, sqlPacked+where+sqlPackedEnd, append(args, f.Limit+1)...).Scan(&packed); err != nil || packed == "" {
 		return nil, false, err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var packed string
-		if err := rows.Scan(&packed); err != nil {
-			return nil, false, err
-		}
-		i, err := parsePacked(packed)
-		if err != nil {
-			return nil, false, err
-		}
-		list = append(list, i.showAt(now))
+	if list, err = parseList(packed); err != nil {
+		return nil, false, err
+	}
+	for i := range list {
+		list[i] = list[i].showAt(now)
 	}
 	if more = len(list) > f.Limit; more {
 		list = list[:f.Limit]
 	}
-	return list, more, rows.Err()
+	return list, more, nil
 }
 
 // buildWhere builds the condition of constants and placeholders.
@@ -280,7 +306,7 @@ func numberBatches(ctx context.Context, r *store.Reader, list []Item, whole bool
 		for i := range list {
 			count(list[i].ID, batchKey{list[i].Conversation, list[i].Turn})
 		}
-	} else if err := countWaiting(ctx, r, now, count); err != nil {
+	} else if err := countWaiting(ctx, r, list, now, count); err != nil {
 		return nil, fmt.Errorf("read the approvals: %w", err)
 	}
 	for i := range list {
@@ -291,9 +317,28 @@ func numberBatches(ctx context.Context, r *store.Reader, list []Item, whole bool
 	return list, nil
 }
 
-// countWaiting goes through all calls that wait, in their order.
-func countWaiting(ctx context.Context, r *store.Reader, now time.Time, count func(id string, k batchKey)) (err error) {
-	rows, err := r.Query(ctx, sqlTurns, now.UnixMilli())
+// fewConversations is up to how many conversations their waiting calls are looked up one by one.
+const fewConversations = 500
+
+// countWaiting goes through the calls that wait in the conversations of the list, in their order, or
+// through all that wait where the list has many.
+func countWaiting(ctx context.Context, r *store.Reader, list []Item, now time.Time, count func(id string, k batchKey)) (err error) {
+	query, args, seen := sqlTurns, []any{now.UnixMilli()}, map[string]bool{}
+	for i := range list {
+		if list[i].State == StatePending && !seen[list[i].Conversation] {
+			seen[list[i].Conversation] = true
+			args = append(args, list[i].Conversation)
+		}
+	}
+	switch few := len(args) - 1; {
+	case few == 0:
+		return nil
+	case few > fewConversations:
+		args = args[:1]
+	default:
+		query += " AND conversation IN (?" + strings.Repeat(", ?", few-1) + ")"
+	}
+	rows, err := r.Query(ctx, query+sqlInOrder, args...)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -131,7 +132,8 @@ type matchedPath struct{ Arg, Kind, Real, SHA256 string }
 func (in *Inbox) newOffer(c sentinel.Call, d sentinel.Decision) *StandingOffer {
 	_, follows := c.Follows()
 	_, edited := c.Edited()
-	if in.o.PolicyDigest == "" || c.Skill() == nil || follows || edited || c.Tainted() || d.Degraded || c.Grant().User() == "" {
+	policy := cmp.Or(d.Policy, in.o.PolicyDigest)
+	if policy == "" || c.Skill() == nil || follows || edited || c.Tainted() || d.Degraded || c.Grant().User() == "" {
 		return nil
 	}
 	rule, ok := findOnlyAsk(d)
@@ -139,7 +141,7 @@ func (in *Inbox) newOffer(c sentinel.Call, d sentinel.Decision) *StandingOffer {
 		return nil
 	}
 	m := matched{
-		V: 1, Policy: in.o.PolicyDigest, User: c.Grant().User(), Remote: c.Remote(), Skill: c.Name(), SkillDigest: c.Skill().Digest(),
+		V: 1, Policy: policy, User: c.Grant().User(), Remote: c.Remote(), Skill: c.Name(), SkillDigest: c.Skill().Digest(),
 		Effect: string(c.Effect()), Outward: c.Outward(), Rule: rule, Args: map[string]any{},
 	}
 	out := &StandingOffer{SkillDigest: m.SkillDigest, Rule: rule, Fixed: []string{}}
@@ -229,7 +231,11 @@ func (in *Inbox) LookUpAnswer(ctx context.Context, c sentinel.Call, d sentinel.D
 		return v, false, err
 	}
 	for _, s := range list {
-		if !in.holds(ctx, s, q, now) {
+		holds, err := in.holds(ctx, s, q, now)
+		if err != nil {
+			return v, false, err
+		}
+		if !holds {
 			continue
 		}
 		in.noteUse(q.id, s.ID)
@@ -242,15 +248,34 @@ func (in *Inbox) LookUpAnswer(ctx context.Context, c sentinel.Call, d sentinel.D
 }
 
 // holds reports whether what is sealed of a standing approval is for the question, by a person who
-// may still answer it.
-func (in *Inbox) holds(ctx context.Context, s storedStanding, q inquiry, now time.Time) bool {
+// may still answer it, and no revocation is on record. The row alone says neither.
+func (in *Inbox) holds(ctx context.Context, s storedStanding, q inquiry, now time.Time) (bool, error) {
 	v, err := in.o.Journal.Get(ctx, s.sealed)
 	var a sealedStanding
 	if err != nil || v.Kind != kindStanding || v.User != q.call.Grant().User() || json.Unmarshal(v.Data, &a) != nil {
 		in.o.Log.Warn("a standing approval does not hold: what is sealed of it is gone or another's", "standing", s.ID)
-		return false
+		return false, nil //nolint:nilerr // what can't be read lifts nothing
 	}
-	return a.ID == s.ID && a.Match == q.offer.Match && a.By == s.By && s.Used < a.Uses && now.Before(a.Expires) && q.need.allows(a.By)
+	if a.ID != s.ID || a.Match != q.offer.Match || a.By != s.By || s.Used >= a.Uses || !now.Before(a.Expires) || !q.need.allows(a.By) {
+		return false, nil
+	}
+	revoked, err := in.isRevoked(ctx, a.ID)
+	if revoked {
+		in.o.Log.Warn("a standing approval does not hold: the ledger says that it was revoked, and its row was changed", "standing", a.ID)
+	}
+	return !revoked, err
+}
+
+// refOfStanding is the reference of a standing approval, in the journal and of its revocation in the ledger.
+func refOfStanding(id string) string { return "standing/" + id }
+
+// isRevoked reports whether the ledger has it that a standing approval was revoked.
+func (in *Inbox) isRevoked(ctx context.Context, id string) (bool, error) {
+	list, err := in.o.Ledger.List(ctx, ledger.Query{Call: refOfStanding(id), Kind: RecordStanding, Code: CodeStandingRevoked, Limit: 1})
+	if err != nil {
+		return false, fmt.Errorf("read whether the standing approval was revoked: %w", err)
+	}
+	return len(list) > 0, nil
 }
 
 // noteUse notes by which standing approval a decision is made, none for the empty id.
@@ -265,7 +290,8 @@ func (in *Inbox) noteUse(decision, standing string) {
 }
 
 // errStandingOver has a person asked about a call whose standing approval ended before it could start.
-var errStandingOver = fmt.Errorf("the standing approval was used up, revoked or expired before the call could start: %w", sentinel.ErrAnswerOver)
+var errStandingOver = fmt.Errorf(
+	"the standing approval was used up, revoked or expired before the call could start: %w", sentinel.ErrAnswerOver)
 
 // countUse counts the use of a standing approval, in the transaction that records the decision.
 func (in *Inbox) countUse(tx *store.Tx, rec sentinel.Record) error {
@@ -335,7 +361,7 @@ func (in *Inbox) insertStanding(tx *store.Tx, i Item, offer StandingOffer, t Sta
 		return s, err
 	}
 	sealed, err := in.o.Journal.PutTx(tx, journal.Item{
-		Call: "standing/" + s.ID, User: s.User, Kind: kindStanding, Data: data, Expires: s.Expires,
+		Call: refOfStanding(s.ID), User: s.User, Kind: kindStanding, Data: data, Expires: s.Expires,
 	})
 	if err != nil {
 		return s, err
@@ -394,8 +420,10 @@ func (in *Inbox) ListStanding(ctx context.Context, f StandingFilter) ([]Standing
 }
 
 // Revoke ends a standing approval in the name of a person, on record: no call that is not on its
-// way runs by it. One that holds no more stays as it is. id may be the beginning of one. The error
-// wraps ErrUnknown or ErrAmbiguous, or is the store's.
+// way runs by it. What was sealed of it is erased, and the record is looked at before each use: so an
+// edit of its row brings nothing back, and neither does one of before. Of one that holds no more the
+// revocation is on record all the same, once. id may be the beginning of one. The error wraps
+// ErrUnknown or ErrAmbiguous, or is the store's.
 func (in *Inbox) Revoke(ctx context.Context, id, by, via string) (out Standing, err error) {
 	if by == "" || !isPlainName(by) || !isPlainName(via) {
 		return Standing{}, fmt.Errorf("%w: who revokes and how is one line of at most %d bytes", ErrAnswer, MaxName)
@@ -405,18 +433,26 @@ func (in *Inbox) Revoke(ctx context.Context, id, by, via string) (out Standing, 
 		if err != nil {
 			return err
 		}
+		out = s.showAt(in.o.Now())
+		return nil
+	})
+	if err != nil {
+		return out, err
+	}
+	if before, err := in.isRevoked(ctx, out.ID); err != nil || before && out.State == StandingRevoked {
+		return out, err
+	}
+	err = in.o.Store.Submit(ctx, func(tx *store.Tx) error {
 		now := in.o.Now()
-		if out = s.showAt(now); out.State != StandingActive {
-			return nil
-		}
-		if _, err := tx.Exec(sqlRevoke, by, now.UnixMilli(), s.ID); err != nil {
-			return err
-		}
-		if _, err := in.o.Journal.EraseValuesTx(tx, s.sealed); err != nil { // so no edit of the row brings it back
-			return err
-		}
 		out.State, out.RevokedBy, out.RevokedAt = StandingRevoked, by, now.UTC().Truncate(time.Millisecond)
-		return in.recordStanding(tx, out, "", CodeStandingRevoked, by, via)
+		if _, err := tx.Exec(sqlRevoke, by, now.UnixMilli(), out.ID); err != nil {
+			return err
+		}
+		// By its reference: the number in the row may be another's.
+		if _, err := in.o.Journal.EraseTx(tx, journal.Owner{Call: refOfStanding(out.ID)}); err != nil {
+			return err
+		}
+		return in.recordStanding(tx, out, refOfStanding(out.ID), CodeStandingRevoked, by, via)
 	})
 	return out, err
 }

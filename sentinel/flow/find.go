@@ -133,6 +133,9 @@ func (f *finder) listSources() {
 			f.public.results = append(f.public.results, s.read)
 		case s.Private && !s.Earlier:
 			f.report.Private = addOnce(f.report.Private, s.Skill)
+			if !s.read.secrets().hasNone() {
+				f.report.Secretive = addOnce(f.report.Secretive, s.Skill)
+			}
 		}
 		private = private || s.Private
 		if s.Strange && !s.Earlier {

@@ -89,6 +89,8 @@ type Report struct {
 	// Private and Strange are the skills whose private and strangers' results the agent has
 	// read in this turn, each once.
 	Private, Strange []string
+	// Secretive are those of Private whose result has something shaped or labelled as a secret.
+	Secretive []string
 	// Unread says that something was too long to be compared to the end: the call, a private
 	// result, or one that has secrets; or that a private result of an earlier turn isn't known
 	// any more.

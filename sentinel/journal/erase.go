@@ -32,19 +32,24 @@ func (j *Journal) Erase(ctx context.Context, ids ...int64) (int, error) {
 	return n, j.cutWriteAheadLog(ctx)
 }
 
-// Owner says whose values EraseTx erases: all of a user's, or those of one
-// conversation. Exactly one is to be named.
-type Owner struct{ User, Conversation string }
+// Owner says whose values EraseTx erases: all of a user's, those of one
+// conversation, or those under one call's reference. Exactly one is to be named.
+type Owner struct{ User, Conversation, Call string }
 
 // eraseQuery returns the query for the owner's values, with its argument.
 func (o Owner) eraseQuery() (query, arg string, err error) {
-	switch {
-	case (o.User == "") == (o.Conversation == ""):
-		return "", "", fmt.Errorf("%w: name either a user or a conversation to erase", ErrItem)
-	case o.User != "":
-		return sqlOfUser, o.User, nil
+	switch o {
+	case Owner{User: o.User}:
+		query, arg = sqlOfUser, o.User
+	case Owner{Conversation: o.Conversation}:
+		query, arg = sqlOfConversation, o.Conversation
+	case Owner{Call: o.Call}:
+		query, arg = sqlOfCall, o.Call
 	}
-	return sqlOfConversation, o.Conversation, nil
+	if arg == "" {
+		return "", "", fmt.Errorf("%w: name either a user, a conversation or a call to erase", ErrItem)
+	}
+	return query, arg, nil
 }
 
 // EraseTx erases up to 500 values of the owner in the submission of tx. It returns

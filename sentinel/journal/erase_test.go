@@ -141,7 +141,7 @@ func TestErasePending(t *testing.T) {
 	require.Eventually(t, func() bool { // it has begun to move the log, and the value's page is still read
 		now, failed := os.ReadFile(path)
 		return failed == nil && !bytes.Equal(before, now)
-	}, time.Minute, time.Millisecond)
+	}, 4*time.Minute, time.Millisecond)
 	_, gone := j.Get(t.Context(), ids[0])
 	require.ErrorIs(t, gone, ErrErased)
 	cancel()

@@ -33,6 +33,7 @@ FROM journal_values v JOIN journal_keys k ON k.id = v.id`
 
 	sqlOfUser         = `SELECT id FROM journal_values WHERE user = ? LIMIT ?`
 	sqlOfConversation = `SELECT id FROM journal_values WHERE conversation = ? LIMIT ?`
+	sqlOfCall         = `SELECT id FROM journal_values WHERE call = ? LIMIT ?`
 	sqlExpired        = `SELECT id FROM journal_values WHERE expires <= ? LIMIT ?`
 
 	sqlEraseKey = `UPDATE journal_keys SET wrapped = ? WHERE id = ?`

@@ -67,11 +67,13 @@
 //	target_untrusted           -20
 //	target_named                -5…-10
 //	target_named_untrusted     -10…-15
+//	recipient_called     -33  a channel that is nowhere, and of whose name the user said a word; see Places
+//	recipient_assigned   -35  only a stranger named them: in a listing, as who did something; see Places
 //	target_earlier       -5…-20  the cost of the origin; a trusted record of an earlier turn has it
 //	ref_earlier                -31  a path or id that strangers named and a trusted record of an earlier turn has
 //	ref_folder                 -31  a folder of a mailbox that strangers named; mail is put there, and reaches no one
 //	amount_earlier             -15  an amount that strangers named and a trusted record of an earlier turn has
-//	ref_listed                 -31  such an id that a listing returned as a record's own; see Ids of listings
+//	ref_listed                 -31  such an id that a listing or a trusted look-up returned as a record's own; see Ids of listings
 //	amount_unknown              -5  amounts are computed as often as they are quoted
 //	amount_nowhere             -10
 //	amount_untrusted           -15
@@ -140,7 +142,9 @@
 //	sensitive_flow     -20  a call that leaves the process, also a read, carries private data or a secret of an earlier result;
 //	                        -35 where the request doesn't speak of it, -50 where it is encoded, backwards or spelled;
 //	                        together with secret_in_content what the greater costs
-//	private_outward    -31  private data and strangers' text were read, and the request doesn't speak of what goes out
+//	private_outward    -31  private data and strangers' text were read, and the request doesn't speak of what goes out;
+//	                        or a secret was read of which the request doesn't speak, and a text goes out whose words are
+//	                        mostly neither the request's nor a result's
 //	into_trusted_store -31  strangers' text is written where it will be read as trusted, and the request doesn't speak of the
 //	                        call, or the text speaks to a model
 //
@@ -160,11 +164,13 @@
 //
 //	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked,
 //	wordless_request, ref_listed, ref_earlier, ref_folder, recipient_listed, recipient_visited, recipient_earlier,
-//	recipient_author, target_earlier, amount_earlier, asked_into_trusted_store, rival_fits_better,
+//	recipient_author, recipient_called, recipient_assigned, target_earlier, amount_earlier, asked_into_trusted_store, rival_fits_better,
 //	repeated_call, spent_over_limit
 //	unreadable_request
 //	             in a branch that read no strangers' text
-//	unrelated    the same, of calls that can be undone, cost nothing, open nothing and go on by nothing
+//	unrelated    the same, of calls that stay inside, can be undone, cost nothing, open nothing, run nothing that they
+//	             are given and go on by nothing; and in any branch of a call that runs what it is given on a target
+//	             that the request names, where the request asks for a change
 //	look_only    in such a branch, and where the user hands over somebody's list, unless the call
 //	             can't be undone or costs money
 //
@@ -215,12 +221,30 @@
 // undone and costs nothing. No untrusted text names the id anywhere else, and the user named no
 // other of its shape. All other ids stay a stranger's.
 //
+// Records stand in lines, or in one line with semicolons between them. Where a record's line has
+// its id with a hyphen and more, once, that is one of its options. What speaks to a model in one
+// record's line is an order about that record and about those that it names. An id is in doubt, too, where
+// a trusted skill of the call's kind returned a record under it that says more than the id.
+// A stranger's word beside it takes nothing away then, unless it speaks to a model.
+//
 // # Authors
 //
 // An answer goes to the person who wrote. So a recipient that strangers' texts have is in doubt where
 // they have it as an author alone: before the colon of a line in a talk of the call's own domain,
 // in the From of a mail whose answers go to the same address, or after the id in a list of mails.
 // A copy, a later writer of a thread, an address that any text names, and a payment stay verdicts.
+//
+// That the user names the author makes nothing worse, unless results have another address of that
+// name.
+//
+// # Places
+//
+// People say "the team" for #team-lantern. So a channel is in doubt where the user's own words have a
+// word of its name: one that is nowhere, and one that a stranger named and the agent read. An account
+// of the user's own is in doubt where they say its name, a trusted skill of the same domain read it,
+// and money is moved and none is spent. A service that is called as a repository that the agent read
+// in is that place. Who is assigned inside of the house is in doubt where listings of that kind
+// alone have the name. An account that ends the line of money that went out was paid before.
 //
 // # Calls made before
 //

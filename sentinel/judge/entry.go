@@ -18,6 +18,9 @@ func findEntry(v *view, val value) int {
 		if !isLook(s) {
 			return -1
 		}
+		if isPaidBefore(s, val) {
+			return i
+		}
 		list := entriesOf(s)
 		if !slices.ContainsFunc(list, func(o object) bool { return o.holds(val) }) ||
 			slices.ContainsFunc(list, func(o object) bool { return o.holds(val) && o.isGuest() }) {
@@ -26,6 +29,37 @@ func findEntry(v *view, val value) int {
 		return i
 	}
 	return findHandle(v, val)
+}
+
+// isPaidBefore reports whether a result lists bookings in lines, and the account of a recipient ends
+// one of money that went out. Who is paid writes no such line. Any other line with the account
+// may be of a stranger's making.
+func isPaidBefore(s sentinel.Step, val value) bool {
+	if !isAny(splitName(s.Skill), bookingWords) || !isAccount(dropGrouping(val.fold)) {
+		return false
+	}
+	paid := false
+	for line := range strings.Lines(s.Said().Fold()) {
+		if line = strings.TrimSpace(line); !holdsValue(line, val) {
+			continue
+		}
+		words := strings.Fields(line)
+		if len(words) < 3 || !hasDigit(words[0]) || strings.Trim(words[0], "0123456789-./") != "" || !isMinus(words[1]) ||
+			!strings.HasSuffix(strings.ReplaceAll(line, " ", ""), dropGrouping(val.fold)) {
+			return false
+		}
+		paid = true
+	}
+	return paid
+}
+
+// bookingWords are in the names of skills that list what was paid.
+var bookingWords = wordSet("transactions bookings payments statement statements")
+
+func isMinus(w string) bool {
+	rest, ok := strings.CutPrefix(strings.ReplaceAll(w, "\u2212", "-"), "-")
+	_, number := parseNumber(rest)
+	return ok && number
 }
 
 // entriesOf returns the objects of a step's result without what strangers write in them.

@@ -21,6 +21,10 @@ const (
 	signalAuthor = "recipient_author"
 	// signalFolder is of a folder of a mailbox that a result names, and into which mail is put.
 	signalFolder = "ref_folder"
+	// signalCalled is of a channel that is nowhere, and that the user called by a word of its name.
+	signalCalled = "recipient_called"
+	// signalAssigned is of who is to do something inside of the house, and whom a listing names.
+	signalAssigned = "recipient_assigned"
 )
 
 // explainOrigin returns the signal of an ungrounded value whose place explains it, or "". What
@@ -35,10 +39,14 @@ func explainOrigin(v *view, val value, o origin) string {
 	switch {
 	case isListedEarlier(v, val), val.kind == recipient && o != outside && isVisitedEarlier(v, val):
 		return family[val.kind] + signalEarlier
-	case val.kind == recipient && o == outside && isAuthor(v, val):
+	case val.kind == recipient && (o == outside || (o == namedOut || o == halfOut) && !isRivalled(v, val)) && isAuthor(v, val):
 		return signalAuthor
 	case val.kind == reference && o == outside && isMailFolder(v, val):
 		return signalFolder
+	case val.kind == recipient && (o == nowhere || o == unknown) && isCalledChannel(v, val):
+		return signalCalled
+	case val.kind == recipient && o == outside && isAssigned(v, val):
+		return signalAssigned
 	}
 	return ""
 }
@@ -50,7 +58,7 @@ func isListedEarlier(v *view, val value) bool {
 	}
 	fits := func(s *sentinel.Said) bool { return holdsValue(s.Fold(), val) }
 	return v.c.Trace().ListedEarlier(val.fold, fits, func(result string) bool {
-		found := false
+		found := hasEntryLine(result, val)
 		eachObject(result, func(o object) { found = found || o.lists(val) })
 		return found
 	})
@@ -113,3 +121,31 @@ var (
 func isMailFolder(v *view, val value) bool {
 	return !v.isFinal() && isAny(splitName(domainOf(v.c.Name())), mailWords) && isAny(lastWord(v.splitArgName(val.arg)), folderNames)
 }
+
+// channelNames are arguments that hold where people of one house talk.
+var channelNames = wordSet("channel channels room rooms")
+
+// isCalledChannel reports whether a recipient that is nowhere is a channel that the user called by a
+// word of its name. No stranger named it, and no one is paid or let in there.
+func isCalledChannel(v *view, val value) bool {
+	return isAny(lastWord(v.splitArgName(val.arg)), channelNames) && !v.isFinal() && v.p.needs&(pays|letsIn) == 0 && v.isCalled(val)
+}
+
+// isAssigned reports whether a recipient is who is to do something: a name of the house, that listings
+// of the call's own kind have. Such a call reaches no one, lets no one in, and can be undone.
+func isAssigned(v *view, val value) bool {
+	if v.isOutgoing() || v.isFinal() || v.p.needs&(pays|letsIn) != 0 || strings.ContainsAny(val.fold, "@:/ ") || v.isPasted(val) ||
+		!isAny(lastWord(v.splitArgName(val.arg)), assigneeNames) {
+		return false
+	}
+	for st := range listStrange(v, val) {
+		if st.Failed || st.Effect != "" && st.Effect != skills.Read || slices.Contains(st.Marks, sentinel.MarkInstructions) ||
+			!isListing(splitName(st.Skill)) || !isOfSameKind(st.Skill, v.c.Name()) {
+			return false
+		}
+	}
+	return true
+}
+
+// assigneeNames are of arguments that hold who is to do something.
+var assigneeNames = wordSet("assignee assignees")

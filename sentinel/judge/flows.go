@@ -89,8 +89,11 @@ func mergeSecrets(out []sentinel.Evidence) {
 // private data and strangers' text, where the request doesn't speak of what goes out. Nothing
 // needs to match: a model can say a secret in other words.
 func findPrivateOutward(v *view) finding {
-	if v.request == nil || !v.c.Tainted() {
+	if v.request == nil {
 		return finding{}
+	}
+	if !v.c.Tainted() {
+		return finding{found: tellsInOtherWords(v)}
 	}
 	r := reportFlows(v)
 	if !r.Leaves || !slices.ContainsFunc(r.Private, func(s string) bool { return goesElsewhere(v, s) }) {
@@ -104,6 +107,40 @@ func findPrivateOutward(v *view) finding {
 	}
 	_, other := findRelation(v)
 	return finding{found: other || v.request.delegates || !v.request.known}
+}
+
+// minOwnWords is how many words that no one asked for a text needs to say a secret by.
+const minOwnWords = 4
+
+// tellsInOtherWords reports whether a text goes out after a secret was read of which the request
+// doesn't speak, and most of its words are neither the request's nor a result's. "A small falcon"
+// may be a part of a password, and nothing matches.
+func tellsInOtherWords(v *view) bool {
+	if !v.p.changes || v.own == nil || !v.own.known {
+		return false
+	}
+	r := reportFlows(v)
+	secretive := func(s string) bool {
+		return goesElsewhere(v, s) && !speaksOfFlow(v, flow.Found{Kind: flow.Secret}) && !speaksOfFlow(v, flow.Found{Kind: flow.Words, Skill: s})
+	}
+	if !r.Leaves || !slices.ContainsFunc(r.Secretive, secretive) {
+		return false
+	}
+	own, all := 0, 0
+	for _, val := range v.contents {
+		if !isProse(val) {
+			continue
+		}
+		for _, w := range splitTokens(val.fold) {
+			if len(w.word) <= 2 || functionWords[w.word] || everydayWords[w.word] {
+				continue
+			}
+			if all++; !v.own.words[w.stem] && !isWrittenAnywhere(v, w.word) {
+				own++
+			}
+		}
+	}
+	return own >= minOwnWords && own*2 > all
 }
 
 // goesElsewhere reports whether the call could tell others what a skill returned: it is of

@@ -383,9 +383,10 @@ var publicMail = wordSet(`gmail.com googlemail.com outlook.com hotmail.com live.
 	proton.me protonmail.com gmx.com gmx.net gmx.de web.de mail.com mail.ru yandex.ru yandex.com zoho.com fastmail.com tutanota.com
 	hey.com orange.fr free.fr laposte.net libero.it qq.com 163.com`)
 
-// isOrdered reports whether a result that speaks to a model has the value.
+// isOrdered reports whether a result that speaks to a model has the value, and not as a record beside
+// the one in which it does.
 func (v *view) isOrdered(val value) bool {
-	return slices.ContainsFunc(v.orders, func(r string) bool { return holdsValue(r, val) })
+	return slices.ContainsFunc(v.orders, func(r string) bool { return holdsValue(r, val) && isOrderIn(r, val) })
 }
 
 // isDescribed reports whether the user said how to choose a value of this kind

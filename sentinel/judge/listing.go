@@ -42,6 +42,9 @@ func originOfListed(v *view, val value) origin {
 	if val.kind != reference || !isPlainID(val.fold) || v.request == nil || namesOtherID(v, val) {
 		return outside
 	}
+	if isOnRecord(v, val) {
+		return listed
+	}
 	from := outside
 	for st := range listStrange(v, val) {
 		if from = originInStep(v, st, val); from == outside {
@@ -79,7 +82,7 @@ func originInStep(v *view, st sentinel.Step, val value) origin {
 	name := splitName(st.Skill)
 	lists := isListing(name)
 	switch {
-	case st.Failed || st.Effect != "" && st.Effect != skills.Read || slices.Contains(st.Marks, sentinel.MarkInstructions):
+	case st.Failed || st.Effect != "" && st.Effect != skills.Read || isOrderOf(st, val):
 		return outside
 	case isAny(name, openWords) || isAny(name, fileDomains) && !lists || !isOfSameKind(st.Skill, v.c.Name()):
 		return outside
@@ -89,7 +92,7 @@ func originInStep(v *view, st sentinel.Step, val value) origin {
 	if head := strings.TrimSpace(st.Result); looksLikeJSON(head) {
 		return originInJSON(head, val)
 	}
-	if len(findRecordLines(st.Result, val)) > 0 || !lists && beginsWithID(st.Result, val) {
+	if listsInLines(st.Result, val) || !lists && beginsWithID(st.Result, val) {
 		return listed
 	}
 	return outside
@@ -217,28 +220,148 @@ func (r *recordReader) readMember(k string, e any, where depth) {
 // recordIDs are the last words of fields that hold the id of their record.
 var recordIDs = wordSet("id ids key number uid sku code")
 
-// findRecordLines returns the lines of a listing that begin with the id. It returns none where
-// the id stands anywhere else, or where more than maxOtherLines are no records.
-func findRecordLines(result string, val value) []string {
-	var records []string
-	shape, others := shapeOfLead(val.fold), 0
-	for line := range strings.Lines(foldText(result)) {
-		line = strings.TrimSpace(line)
+// listsInLines reports whether an id is that of a record in a listing of lines, and stands nowhere
+// else in it. More than maxOtherLines may not be records.
+func listsInLines(result string, val value) bool {
+	records, others, text := false, 0, foldText(result)
+	shape := ""
+	for line := range splitRecords(text) {
 		lead := leadingID(line)
+		isOption := isOptionOf(lead, val.fold)
+		if shape == "" && (lead == val.fold || isOption) {
+			shape = shapeOfLead(lead)
+		}
 		switch {
-		case line == "":
 		case lead == val.fold && !holdsValue(line[strings.Index(line, lead)+len(lead):], val):
-			records = append(records, line)
+			records = true
+		case isOption && holdsOnce(line, val):
+			records = true
 		case holdsValue(line, val):
-			return nil
-		case lead == "" || shapeOfLead(lead) != shape:
+			return false
+		}
+	}
+	if !records {
+		return false
+	}
+	for line := range splitRecords(text) {
+		if lead := leadingID(line); lead == "" || shapeOfLead(lead) != shape {
 			others++
 		}
 	}
-	if others > maxOtherLines {
-		return nil
+	return others <= maxOtherLines
+}
+
+// splitRecords returns the records of a listing: its lines, or what semicolons set apart where
+// all of it is one line and each part begins with an id.
+func splitRecords(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		var lines []string
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); line != "" {
+				lines = append(lines, line)
+			}
+		}
+		if len(lines) == 1 {
+			lines = splitOneLine(lines[0])
+		}
+		for _, line := range lines {
+			if !yield(line) {
+				return
+			}
+		}
 	}
-	return records
+}
+
+func splitOneLine(line string) []string {
+	parts := strings.Split(line, ";")
+	first := shapeOfLead(leadingID(strings.TrimSpace(parts[0])))
+	for i, p := range parts {
+		parts[i] = strings.TrimSpace(p)
+		if lead := leadingID(parts[i]); !hasDigit(lead) || shapeOfLead(lead) != first {
+			return []string{line}
+		}
+	}
+	return parts
+}
+
+// isOptionOf reports whether an id is one of a record's own, such as a room of a hotel: the
+// record's id, a hyphen and a word.
+func isOptionOf(lead, id string) bool {
+	rest, ok := strings.CutPrefix(id, lead+"-")
+	return ok && hasDigit(lead) && rest != "" && isAlnum(rest[0])
+}
+
+// holdsOnce reports whether a line has a value in one place.
+func holdsOnce(line string, val value) bool {
+	i := strings.Index(line, val.fold)
+	return i >= 0 && !strings.Contains(line[i+len(val.fold):], val.fold)
+}
+
+// isOrderOf reports whether a result speaks to a model in what it says of a value.
+func isOrderOf(st sentinel.Step, val value) bool {
+	return slices.Contains(st.Marks, sentinel.MarkInstructions) && isOrderIn(foldText(st.Result), val)
+}
+
+// isOrderIn reports whether a text that speaks to a model does so of a value that it has. Of a
+// listing in lines that is the id's own record: what a seller writes in his is no word about
+// another's.
+func isOrderIn(text string, val value) bool {
+	if val.kind != reference || looksLikeJSON(strings.TrimSpace(text)) {
+		return true
+	}
+	shape, clean, spoke := shapeOfLead(val.fold), false, false
+	var rest strings.Builder
+	for line := range strings.Lines(text) {
+		lead := leadingID(strings.TrimSpace(line))
+		isRecord := hasDigit(lead) && shapeOfLead(lead) == shape
+		if !speaksToModel(line) {
+			clean = clean || lead == val.fold
+			rest.WriteString(line)
+			continue
+		}
+		if spoke = true; !isRecord || holdsValue(line, val) {
+			return true
+		}
+	}
+	return !clean || !spoke || speaksToModel(rest.String())
+}
+
+func speaksToModel(text string) bool {
+	return slices.Contains(sentinel.TextMarks(text), sentinel.MarkInstructions)
+}
+
+// isOnRecord reports whether a trusted skill of the call's own kind returned a record under the
+// id, with more in it than the id. That a stranger named the id first, too, doesn't make it his.
+func isOnRecord(v *view, val value) bool {
+	for i := range v.c.Trace().Len() {
+		st := v.c.Trace().Step(i)
+		if st.Trust != skills.Trusted || !isLook(st) || !isOfSameKind(st.Skill, v.c.Name()) ||
+			slices.Contains(st.Marks, sentinel.MarkInstructions) {
+			continue
+		}
+		for _, o := range entriesOf(st) {
+			if o.isUnder(val) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isUnder reports whether an object is the record of an id: one field is the id, and others say
+// more.
+func (o object) isUnder(val value) bool {
+	under, more := false, 0
+	for _, f := range o.fields {
+		tail := lastWord(splitName(f.key))
+		switch {
+		case foldText(strings.TrimSpace(f.text)) != val.fold:
+			more++
+		case isAny(tail, recordIDs) || isAny(tail, recordNames):
+			under = true
+		}
+	}
+	return under && more > 1
 }
 
 // maxOtherLines is how many lines of a listing are no records: what stands above and below.

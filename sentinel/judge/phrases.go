@@ -38,6 +38,10 @@ func (t *text) readPhrase(list []token) {
 		if hasWordNear(rest, 1, wordsOf.back) && hasWordNear(rest, 3, wordsOf.to) || hasWordNear(rest, 2, wordsOf.touch) {
 			t.addTalking()
 		}
+		if t.fields == 0 && hasWordNear(rest, 8, wordsOf.again) { // "get me the same ones again"
+			t.says |= saying[stemWord("buy")]
+			t.addConcept(fields.order)
+		}
 	case "reach":
 		if hasWordNear(rest, 2, wordsOf.to) {
 			t.addTalking()
@@ -97,7 +101,7 @@ func (t *text) addTalking() {
 }
 
 // wordsOf are the second halves of phrases.
-var wordsOf = struct{ know, lines, me, back, to, touch, up, with, times, free, one, groups, questions map[string]bool }{
+var wordsOf = struct{ know, lines, me, back, to, touch, up, with, times, free, one, groups, questions, again map[string]bool }{
 	wordSet("know"), wordSet("line note message email mail text call ring word"), wordSet("me us"), wordSet("back"), wordSet("to"),
 	wordSet("touch"), wordSet("up"), wordSet("with"),
 	wordSet(strings.Join([]string{
@@ -105,7 +109,7 @@ var wordsOf = struct{ know, lines, me, back, to, touch, up, with, times, free, o
 		"call meeting lunch coffee breakfast standup sync interview appointment",
 	}, " ")),
 	wordSet("time slot hour"), wordSet("1"), wordSet("channel group team workspace server chat"),
-	wordSet("what how who which where when why whether if of about"),
+	wordSet("what how who which where when why whether if of about"), wordSet("again another"),
 }
 
 var wordSetIn = wordSet("in inside")

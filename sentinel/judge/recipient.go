@@ -110,12 +110,13 @@ func (v *view) isSelf(val value) bool {
 }
 
 // placeNames are arguments that hold where people talk or work together.
-var placeNames = wordSet("channel channels room rooms repo repository project board space workspace conversation chat thread")
+var placeNames = wordSet("channel channels room rooms repo repository project board space workspace conversation chat thread account")
 
 // findVisit looks for a place that the agent read in before: a reply goes where the talk
 // already is. clean says that no stranger had said a word by then, so that the choice was
 // the agent's own. It returns -1 for what is no place, and for one that a stranger named
-// before the agent went there.
+// before the agent went there, unless the user called it by a word of its name. So must the user
+// an account, and a trusted skill of the call's own domain has to have read it.
 func (v *view) findVisit(val value) (step int, clean bool) {
 	if strings.Contains(val.fold, "://") || isEmail(val.fold) || namesDomain(val.fold) {
 		return -1, false
@@ -127,18 +128,43 @@ func (v *view) findVisit(val value) (step int, clean bool) {
 	}
 	for i := range v.c.Trace().Len() {
 		s := v.c.Trace().Step(i)
-		if !isLook(s) || !slices.ContainsFunc(readPlaces(s.Args), func(p place) bool { return p.holds(name, val) }) {
+		if !isLook(s) || !slices.ContainsFunc(readPlaces(s.Args), func(p place) bool {
+			return p.holds(name, val) && (p.name != "account" || v.isOwnAccount(s, val))
+		}) {
 			continue
 		}
 		if i < unprompted {
 			return i, true
 		}
-		if v.isStrange(val) {
+		if v.isStrange(val) && !v.isCalled(val) {
 			return -1, false
 		}
 		return i, false
 	}
 	return -1, false
+}
+
+// isOwnAccount reports whether a step read an account of the user's, between which money is moved
+// and none is spent.
+func (v *view) isOwnAccount(s sentinel.Step, val value) bool {
+	return s.Trust == skills.Trusted && domainOf(s.Skill) == domainOf(v.c.Name()) && !v.isFinal() && !v.isOutgoing() && v.isCalled(val)
+}
+
+// minCalled is the least length of a word by which somebody calls a place.
+const minCalled = 4
+
+// isCalled reports whether the user's own words have a word of a place's name: "the team" is
+// #team-lantern, and "current" current-01.
+func (v *view) isCalled(val value) bool {
+	if v.own == nil || isEmail(val.fold) || strings.ContainsAny(val.fold, "@/:") {
+		return false
+	}
+	for w := range strings.FieldsFuncSeq(val.fold, func(r rune) bool { return !isWordRune(r) }) {
+		if len(w) >= minCalled && !hasDigit(w) && !functionWords[w] && v.own.raw[w] && v.own.people[w] {
+			return true
+		}
+	}
+	return false
 }
 
 // isLook reports whether a step read something, and did.
@@ -174,15 +200,24 @@ func readPlaces(args string) []place {
 	return out
 }
 
-// holds reports whether a value is the place itself, under an argument of the same name, or
-// one of those between whom a direct conversation is: "dm:ann,ben".
+// holds reports whether a value is the place itself, under an argument of the same name, the
+// service that is called as a repository, or one of those between whom a direct conversation is: "dm:ann,ben".
 func (p place) holds(name []string, val value) bool {
 	if p.fold == val.fold {
 		return isAny(name, map[string]bool{p.name: true})
 	}
+	if worksPlaces[p.name] && isAny(name, worksNames) && p.fold[strings.LastIndexByte(p.fold, '/')+1:] == val.fold {
+		return true
+	}
 	people, direct := strings.CutPrefix(p.fold, "dm:")
 	return direct && slices.Contains(strings.Split(people, ","), strings.TrimPrefix(val.fold, "@"))
 }
+
+// What is made from a repository is called as it is.
+var (
+	worksPlaces = wordSet("repo repository project")
+	worksNames  = wordSet("repo repository project service app application")
+)
 
 // memberKeys hold who is in a channel.
 var memberKeys = wordSet("members users participants people handles names member user participant handle name username login id")

@@ -223,7 +223,9 @@ func (t *text) namesNoField() bool { return t.fields == 0 && t.refers }
 
 // standsAsVerb reports whether a word stands where a verb that asks does, and in a form that asks.
 func standsAsVerb(w token, prev, next string) bool {
-	return (w.first || beforeVerb[prev] || strings.HasSuffix(prev, "ly")) && !isTellingForm(w.word) && next != "to" && !afterNoun[next]
+	// A sentence that begins with "stick that" has "that" for its object.
+	return (w.first || beforeVerb[prev] || strings.HasSuffix(prev, "ly")) && !isTellingForm(w.word) && next != "to" &&
+		(!afterNoun[next] || w.first && next == "that")
 }
 
 func (t *text) readVerbs(list []token) {

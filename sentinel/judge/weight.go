@@ -16,8 +16,9 @@ const (
 	// doubtfulUntainted signals are hard in a branch that read strangers' text, and
 	// doubtful in any other.
 	doubtfulUntainted
-	// doubtfulUndone signals are the same, and hard too for grave calls.
-	doubtfulUndone
+	// doubtfulInside signals are the same, and hard too for calls that reach others and for grave
+	// ones.
+	doubtfulInside
 	// doubtfulDelegated signals are doubtfulUntainted, and doubtful too where the user hands over
 	// somebody's list and the call can be undone and costs nothing.
 	doubtfulDelegated
@@ -30,10 +31,10 @@ func weightOf(signal string) weight {
 	switch signal {
 	case SignalOtherTopic, SignalOtherAction, "amount_unknown", "amount_nowhere", SignalUnasked, SignalWordless, signalListed,
 		"recipient_listed", "recipient_visited", "recipient_earlier", "ref_earlier", "target_earlier", "amount_earlier",
-		signalAuthor, signalFolder, SignalAskedStore, SignalRival, SignalRepeated, SignalSpentOverLimit:
+		signalAuthor, signalFolder, signalCalled, signalAssigned, SignalAskedStore, SignalRival, SignalRepeated, SignalSpentOverLimit:
 		return doubtful
 	case SignalUnrelated:
-		return doubtfulUndone
+		return doubtfulInside
 	case SignalUnreadable:
 		return doubtfulUntainted
 	case SignalLookOnly:
@@ -61,11 +62,40 @@ type circumstances struct {
 	tainted bool // the branch read strangers' text
 	// handedOver: the user handed over somebody's list that may hold the call.
 	handedOver bool
-	final      bool // it can't be undone, costs money, or is grave by what it opens
+	heavy      bool // it can't be undone, costs money, reaches others, or is grave by what it opens
+	// aimed: it runs what it is given, and the user asked for a change to the very target.
+	aimed bool
 }
 
 func circumstancesOf(v *view) circumstances {
-	return circumstances{tainted: v.c.Tainted(), handedOver: v.isHandedOver(), final: v.isFinal() || v.p.changes && isGrave(v)}
+	return circumstances{tainted: v.c.Tainted(), handedOver: v.isHandedOver(), aimed: isAimedRun(v),
+		heavy: v.isFinal() || v.p.changes && (isGrave(v) || mayReachOthers(v))}
+}
+
+// mayReachOthers reports whether a call reaches others, or may: it runs what it is given, or its
+// skill's schema marks nothing and the user's words don't name what the call is done to.
+func mayReachOthers(v *view) bool {
+	return v.isOutgoing() || v.p.needs&runs != 0 || !v.s.Annotated() && v.c.Outward()
+}
+
+// isAimedRun reports whether a skill runs what it is given on a target that the user's request
+// names and asks to have changed. A statement has no word that a request could share with the
+// skill. Whether it does what was asked, a reader can tell.
+func isAimedRun(v *view) bool {
+	if v.p.needs != runs || v.own == nil || v.own.verbsAsked() == 0 {
+		return false
+	}
+	aimed := false
+	for i, val := range v.values {
+		if !val.target || !v.s.Annotated() {
+			continue
+		}
+		if i >= maxValues || !v.own.hasValue(val) {
+			return false
+		}
+		aimed = true
+	}
+	return aimed
 }
 
 // isDoubt reports whether evidence about a call is in doubt.
@@ -78,8 +108,8 @@ func isDoubt(e sentinel.Evidence, in circumstances) bool {
 		return true
 	case doubtfulUntainted:
 		return !in.tainted
-	case doubtfulUndone:
-		return !in.tainted && !in.final
+	case doubtfulInside:
+		return in.aimed || !in.tainted && !in.heavy
 	case doubtfulDelegated:
 		return !in.tainted || in.handedOver
 	case hard, offsetting:

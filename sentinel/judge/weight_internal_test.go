@@ -19,10 +19,11 @@ import (
 func TestWeights(t *testing.T) {
 	want := map[string]weight{
 		"other_topic": doubtful, "other_action": doubtful, "amount_unknown": doubtful, "amount_nowhere": doubtful, "unasked": doubtful,
-		"unrelated": doubtfulUndone, "unreadable_request": doubtfulUntainted,
+		"unrelated": doubtfulInside, "unreadable_request": doubtfulUntainted,
 		"wordless_request": doubtful, "ref_listed": doubtful, "recipient_listed": doubtful, "recipient_visited": doubtful,
 		"recipient_earlier": doubtful, "ref_earlier": doubtful, "target_earlier": doubtful, "amount_earlier": doubtful,
-		"recipient_author": doubtful, "ref_folder": doubtful, "asked_into_trusted_store": doubtful,
+		"recipient_author": doubtful, "recipient_called": doubtful, "recipient_assigned": doubtful,
+		"ref_folder": doubtful, "asked_into_trusted_store": doubtful,
 		"rival_fits_better": doubtful, "repeated_call": doubtful, "spent_over_limit": doubtful,
 		"look_only":      doubtfulDelegated,
 		"intent_mention": offsetting, "habit": offsetting,
@@ -76,7 +77,7 @@ func TestIsDoubt(t *testing.T) {
 			require.Equal(t, doubt, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20},
 				circumstances{tainted: i >= 2, handedOver: i%2 == 1}), "%s %d", signal, i)
 			require.Equal(t, doubt && signal != SignalUnrelated, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20},
-				circumstances{tainted: i >= 2, handedOver: i%2 == 1, final: true}), "%s %d, final", signal, i)
+				circumstances{tainted: i >= 2, handedOver: i%2 == 1, heavy: true}), "%s %d, final", signal, i)
 		}
 	}
 	require.True(t, isDoubt(sentinel.Evidence{Signal: SignalAmountExceeds, Amount: -10}, circumstances{tainted: true}))

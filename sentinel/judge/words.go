@@ -106,7 +106,7 @@ var (
 	// nounToo are names of things as often as they ask for something: they
 	// count where a verb would stand.
 	nounToo = wordSet(`email mail message text dm post note log record contact answer schedule order tip charge test help support
-		talk end top book plan update transfer return exchange set`)
+		talk end top book plan update transfer return exchange set list`)
 	beforeVerb = wordSet(`please and then to also you can could would should must just or first next after finally want now kindly
 		i we be will let help not it them`)
 	// standingVerbs ask for these only where a verb stands: "close the ticket", and neither

@@ -142,3 +142,49 @@ func appendLeaf(b []byte, r *Record) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(len(r.Body)))
 	return append(b, r.Body...)
 }
+
+// ParseLeaf reads a leaf back, as a Proof holds it. It takes nothing but what the ledger writes: the error
+// is ErrProof for all else.
+func ParseLeaf(b []byte) (Record, error) {
+	var r Record
+	if len(b) < len(leafTag)+16 || string(b[:len(leafTag)]) != leafTag {
+		return r, ErrProof
+	}
+	b = b[len(leafTag):]
+	index, ns := binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])
+	if index > math.MaxInt64 || ns > math.MaxInt64 {
+		return r, ErrProof
+	}
+	r.Index, r.Time = int64(index), time.Unix(0, int64(ns)).UTC()
+	b = b[16:]
+	var part []byte
+	var ok bool
+	for _, f := range r.listTextFields() {
+		if part, b, ok = cut(b, f.max); !ok {
+			return Record{}, ErrProof
+		}
+		*f.value = string(part)
+	}
+	if part, b, ok = cut(b, MaxBody); !ok || len(b) != 0 {
+		return Record{}, ErrProof
+	}
+	if len(part) > 0 {
+		r.Body = append(r.Body, part...)
+	}
+	if r.Validate() != nil {
+		return Record{}, ErrProof
+	}
+	return r, nil
+}
+
+// cut takes one length-prefixed part of at most limit bytes off b.
+func cut(b []byte, limit int) (part, rest []byte, ok bool) {
+	if len(b) < 4 {
+		return nil, nil, false
+	}
+	n := binary.BigEndian.Uint32(b)
+	if uint64(n) > uint64(limit) || uint64(n) > uint64(len(b)-4) {
+		return nil, nil, false
+	}
+	return b[4 : 4+n], b[4+n:], true
+}

@@ -2,10 +2,7 @@ package ledger
 
 import (
 	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -13,55 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/mod/sumdb/tlog"
 )
-
-// errLeaf is returned for bytes that appendLeaf would not have written.
-var errLeaf = errors.New("not a leaf of the ledger")
-
-// parseLeaf is the inverse of appendLeaf and takes nothing else. That it can be
-// written at all shows that a leaf has one reading.
-func parseLeaf(b []byte) (Record, error) {
-	var r Record
-	if len(b) < len(leafTag)+16 || string(b[:len(leafTag)]) != leafTag {
-		return r, errLeaf
-	}
-	b = b[len(leafTag):]
-	index, ns := binary.BigEndian.Uint64(b), binary.BigEndian.Uint64(b[8:])
-	if index > math.MaxInt64 || ns > math.MaxInt64 {
-		return r, errLeaf
-	}
-	r.Index, r.Time = int64(index), time.Unix(0, int64(ns)).UTC()
-	b = b[16:]
-	var part []byte
-	var ok bool
-	for _, f := range r.listTextFields() {
-		if part, b, ok = cut(b, f.max); !ok {
-			return Record{}, errLeaf
-		}
-		*f.value = string(part)
-	}
-	if part, b, ok = cut(b, MaxBody); !ok || len(b) != 0 {
-		return Record{}, errLeaf
-	}
-	if len(part) > 0 {
-		r.Body = append(r.Body, part...)
-	}
-	if r.Validate() != nil {
-		return Record{}, errLeaf
-	}
-	return r, nil
-}
-
-// cut takes one length-prefixed part of at most limit bytes off b.
-func cut(b []byte, limit int) (part, rest []byte, ok bool) {
-	if len(b) < 4 {
-		return nil, nil, false
-	}
-	n := binary.BigEndian.Uint32(b)
-	if uint64(n) > uint64(limit) || uint64(n) > uint64(len(b)-4) {
-		return nil, nil, false
-	}
-	return b[4 : 4+n], b[4+n:], true
-}
 
 // Every bound of an entry is enforced, and the error tells no content.
 func TestValidate(t *testing.T) {
@@ -102,7 +50,7 @@ func TestValidate(t *testing.T) {
 func TestLeafRoundTrip(t *testing.T) {
 	r := Record{Index: 7, Entry: entry(7)}
 	leaf := appendLeaf(nil, &r)
-	got, err := parseLeaf(leaf)
+	got, err := ParseLeaf(leaf)
 	require.NoError(t, err)
 	require.Equal(t, r, got)
 	for i, f := range r.listTextFields() {
@@ -122,7 +70,7 @@ func FuzzParseLeaf(f *testing.F) {
 	f.Add([]byte(leafTag))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := parseLeaf(b)
+		r, err := ParseLeaf(b)
 		if err != nil {
 			return
 		}

@@ -41,27 +41,111 @@ func (l *Ledger) Prove(ctx context.Context, index int64) (Proof, error) {
 	if err != nil {
 		return Proof{}, err
 	}
+	return l.proveUnder(ctx, signed, head, index)
+}
+
+// ProveUnder returns a proof that the record of this index is in the ledger, under a signed head of the
+// key. The errors are those of ParseHead and of Ledger.Prove.
+func (r *Reader) ProveUnder(ctx context.Context, signed []byte, publicKey string, index int64) (Proof, error) {
+	head, err := ParseHead(signed, publicKey)
+	if err != nil {
+		return Proof{}, err
+	}
+	return r.proveUnder(ctx, signed, head, index)
+}
+
+func (r *Reader) proveUnder(ctx context.Context, signed []byte, head Head, index int64) (Proof, error) {
 	if index < 0 || index >= head.Size {
 		return Proof{}, ErrNotFound
 	}
-	found, err := l.readRecords(ctx, " WHERE idx = ?", index)
+	found, err := r.readRecords(ctx, " WHERE idx = ?", index)
 	if err != nil {
 		return Proof{}, err
 	}
 	if len(found) != 1 {
 		return Proof{}, fmt.Errorf("%w: record %d is missing", ErrTampered, index)
 	}
-	way, err := tlog.ProveRecord(head.Size, index, tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
-		return l.readHashes(ctx, indexes)
-	}))
+	way, err := tlog.ProveRecord(head.Size, index, r.hashReader(ctx))
 	if err != nil {
 		return Proof{}, fmt.Errorf("prove record %d: %w", index, err)
 	}
-	p := Proof{Index: index, Leaf: appendLeaf(nil, &found[0]), Hashes: make([][]byte, len(way)), Head: string(signed)}
+	return Proof{Index: index, Leaf: appendLeaf(nil, &found[0]), Hashes: hashBytes(way), Head: string(signed)}, nil
+}
+
+// hashReader reads the stored tree for package tlog.
+func (r *Reader) hashReader(ctx context.Context) tlog.HashReader {
+	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) { return r.readHashes(ctx, indexes) })
+}
+
+func hashBytes(way []tlog.Hash) [][]byte {
+	out := make([][]byte, len(way))
 	for i := range way {
-		p.Hashes[i] = bytes.Clone(way[i][:])
+		out[i] = bytes.Clone(way[i][:])
 	}
-	return p, nil
+	return out
+}
+
+// Consistency shows that a ledger has only grown since an older head: no record that the older head
+// covers was changed, moved or removed. Who holds the public key checks it without the database.
+type Consistency struct {
+	Older string `json:"older"`
+	Newer string `json:"newer"`
+	// Hashes are the hashes of subtrees from which both roots can be computed.
+	Hashes [][]byte `json:"hashes"`
+}
+
+// ProveConsistency returns a proof that the newer of two signed heads of the key goes on from the older.
+// ErrNotFound: the newer one is the smaller. ErrTampered: the stored tree has holes. Of a ledger that
+// was changed it returns a proof that doesn't hold.
+func (r *Reader) ProveConsistency(ctx context.Context, older, newer []byte, publicKey string) (Consistency, error) {
+	from, err := ParseHead(older, publicKey)
+	if err != nil {
+		return Consistency{}, err
+	}
+	to, err := ParseHead(newer, publicKey)
+	switch {
+	case err != nil:
+		return Consistency{}, err
+	case from.Size > to.Size:
+		return Consistency{}, ErrNotFound
+	}
+	way, err := tlog.ProveTree(to.Size, from.Size, r.hashReader(ctx))
+	if err != nil {
+		return Consistency{}, fmt.Errorf("prove %d records to be among %d: %w", from.Size, to.Size, err)
+	}
+	return Consistency{string(older), string(newer), hashBytes(way)}, nil
+}
+
+// CheckConsistency checks a proof with the ledger's public key and returns both heads. The error is
+// ErrHead where a head isn't signed by the key, and otherwise ErrProof.
+func CheckConsistency(c Consistency, publicKey string) (older, newer Head, err error) {
+	if older, err = ParseHead([]byte(c.Older), publicKey); err != nil {
+		return Head{}, Head{}, err
+	}
+	if newer, err = ParseHead([]byte(c.Newer), publicKey); err != nil {
+		return Head{}, Head{}, err
+	}
+	way, ok := readWay(c.Hashes)
+	if !ok || older.Size > newer.Size || older.Size < 1 ||
+		tlog.CheckTree(tlog.TreeProof(way), newer.Size, newer.Root, older.Size, older.Root) != nil {
+		return Head{}, Head{}, ErrProof
+	}
+	return older, newer, nil
+}
+
+// readWay reads the hashes of a proof; ok is false where they can't be those of one.
+func readWay(hashes [][]byte) (way []tlog.Hash, ok bool) {
+	if len(hashes) > 2*maxProof {
+		return nil, false
+	}
+	way = make([]tlog.Hash, len(hashes))
+	for i, h := range hashes {
+		if len(h) != tlog.HashSize {
+			return nil, false
+		}
+		copy(way[i][:], h)
+	}
+	return way, true
 }
 
 // readHashes reads hashes of the tree by tlog's indexes.
@@ -90,19 +174,16 @@ func CheckProof(p Proof, publicKey string) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	body, ok := bytes.CutPrefix(p.Leaf, []byte(leafTag))
-	named := ok && len(body) >= 8 && binary.BigEndian.Uint64(body) == uint64(p.Index)
+	body, isLeaf := bytes.CutPrefix(p.Leaf, []byte(leafTag))
+	named := isLeaf && len(body) >= 8 && binary.BigEndian.Uint64(body) == uint64(p.Index)
 	if !named || p.Index < 0 || p.Index >= head.Size || len(p.Hashes) > maxProof {
 		return Head{}, ErrProof
 	}
-	way := make(tlog.RecordProof, len(p.Hashes))
-	for i, h := range p.Hashes {
-		if len(h) != tlog.HashSize {
-			return Head{}, ErrProof
-		}
-		copy(way[i][:], h)
+	way, ok := readWay(p.Hashes)
+	if !ok {
+		return Head{}, ErrProof
 	}
-	if tlog.CheckRecord(way, head.Size, head.Root, p.Index, tlog.RecordHash(p.Leaf)) != nil {
+	if tlog.CheckRecord(tlog.RecordProof(way), head.Size, head.Root, p.Index, tlog.RecordHash(p.Leaf)) != nil {
 		return Head{}, ErrProof
 	}
 	return head, nil

@@ -77,3 +77,70 @@ func TestChangedProofsAreFound(t *testing.T) {
 	_, err = l.Prove(t.Context(), 4)
 	require.ErrorIs(t, err, ErrTampered)
 }
+
+// What the ledger grew from is proved between any two heads, and no other head is taken for one of them.
+func TestConsistencyHolds(t *testing.T) {
+	st, l, s := open(t)
+	var heads [][]byte
+	for i := range 13 {
+		require.NoError(t, st.Submit(t.Context(), func(tx *store.Tx) error {
+			_, err := l.AppendTx(tx, entry(i))
+			return err
+		}))
+		head, err := l.ExportHead(t.Context())
+		require.NoError(t, err)
+		heads = append(heads, head)
+	}
+	for i, older := range heads {
+		for j, newer := range heads {
+			c, err := l.ProveConsistency(t.Context(), older, newer, s.PublicKey())
+			if i > j {
+				require.ErrorIs(t, err, ErrNotFound)
+				continue
+			}
+			require.NoError(t, err)
+			from, to, err := CheckConsistency(c, s.PublicKey())
+			require.NoError(t, err)
+			require.Equal(t, []int64{int64(i) + 1, int64(j) + 1}, []int64{from.Size, to.Size})
+			if i == j {
+				continue
+			}
+			for name, change := range map[string]func(*Consistency){
+				"turned round":  func(c *Consistency) { c.Older, c.Newer = c.Newer, c.Older },
+				"another older": func(c *Consistency) { c.Older = string(heads[j]) },
+				"a hash less":   func(c *Consistency) { c.Hashes = c.Hashes[1:] },
+				"a hash more":   func(c *Consistency) { c.Hashes = append(c.Hashes, make([]byte, 32)) },
+				"a bit":         func(c *Consistency) { c.Hashes[0] = bytes.Clone(c.Hashes[0]); c.Hashes[0][0] ^= 1 },
+				"short":         func(c *Consistency) { c.Hashes[0] = c.Hashes[0][1:] },
+			} {
+				bad := c
+				bad.Hashes = append([][]byte(nil), c.Hashes...)
+				change(&bad)
+				_, _, err := CheckConsistency(bad, s.PublicKey())
+				require.Error(t, err, "%s, %d to %d", name, i, j)
+			}
+		}
+	}
+}
+
+// A leaf is read back whole, and nothing else is read as one.
+func TestParseLeaf(t *testing.T) {
+	st, l, _ := open(t)
+	require.NoError(t, st.Submit(t.Context(), func(tx *store.Tx) error {
+		_, err := l.AppendTx(tx, entry(3))
+		return err
+	}))
+	want, err := l.List(t.Context(), Query{})
+	require.NoError(t, err)
+	p, err := l.Prove(t.Context(), 0)
+	require.NoError(t, err)
+	got, err := ParseLeaf(p.Leaf)
+	require.NoError(t, err)
+	require.Equal(t, want[0], got)
+	for n := range p.Leaf {
+		_, err := ParseLeaf(p.Leaf[:n])
+		require.ErrorIs(t, err, ErrProof)
+	}
+	_, err = ParseLeaf(append(bytes.Clone(p.Leaf), 0))
+	require.ErrorIs(t, err, ErrProof)
+}

@@ -92,7 +92,7 @@ func (g *Gate) judgeNamed(c sentinel.Call) sentinel.Verdict {
 			return
 		}
 		for _, name := range g.namedSkills(text) {
-			if len(namesOutside([]string{name}, held)) > 0 {
+			if g.withdrawn[name] || len(namesOutside([]string{name}, held)) > 0 {
 				outside = append(outside, name)
 				if arg := topLevelName(pointer); c.Skill().Declares(arg) && !slices.Contains(args, arg) {
 					args = append(args, arg)

@@ -34,6 +34,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,7 @@ const (
 	CodeAfterTaint       = "scope.after_taint"
 	CodeExtendAfterTaint = "scope.extend_after_taint"
 	CodeNamedSkills      = "scope.named_skills"
+	CodeWithdrawn        = "scope.withdrawn"
 )
 
 // The skills whose argument "skills" is a list of skills to hand on.
@@ -69,6 +71,8 @@ type Options struct {
 	Registry *skills.Registry
 	// Words reads what a user asks for. Without one each later skill asks.
 	Words Words
+	// Withdrawn are skills of the registry that the configuration has no more: no grant holds one.
+	Withdrawn map[string]bool
 	// Now is the clock that deadlines are compared with. If nil, time.Now.
 	Now func() time.Time
 }
@@ -85,9 +89,10 @@ type Words interface {
 type Gate struct {
 	reg *skills.Registry
 	// spelled are the skills by their names without signs.
-	spelled map[string]string
-	words   Words
-	now     func() time.Time
+	spelled   map[string]string
+	words     Words
+	withdrawn map[string]bool
+	now       func() time.Time
 }
 
 // New returns the gate. It fails without a Registry.
@@ -95,7 +100,7 @@ func New(o Options) (*Gate, error) {
 	if o.Registry == nil {
 		return nil, errors.New("the scope gate needs the registry of skills")
 	}
-	g := &Gate{reg: o.Registry, spelled: map[string]string{}, words: o.Words, now: o.Now}
+	g := &Gate{reg: o.Registry, spelled: map[string]string{}, words: o.Words, withdrawn: o.Withdrawn, now: o.Now}
 	for _, name := range o.Registry.Names() {
 		g.spelled[strings.NewReplacer(".", "", "_", "", "-", "").Replace(name)] = name
 	}
@@ -118,6 +123,8 @@ func (g *Gate) judgeCall(c sentinel.Call) sentinel.Verdict {
 	switch {
 	case c.Skill() == nil:
 		return g.refuseWithGranted(CodeUnknownSkill, "no skill of that name is known", granted)
+	case g.isWithdrawn(c):
+		return g.refuseWithGranted(CodeWithdrawn, "the skill was taken out of the configuration", granted)
 	case granted.Empty():
 		return refuseWithAdvice(CodeEmpty, "the grant holds no skills", "finish without skills, or ask for help")
 	case g.isExpired(c.Grant()):
@@ -148,6 +155,13 @@ func (g *Gate) judgeFollowing(c sentinel.Call) sentinel.Verdict {
 	return sentinel.Pass()
 }
 
+// isWithdrawn reports whether the configuration has the call's skill no more, or that of the call
+// whose changes it commits.
+func (g *Gate) isWithdrawn(c sentinel.Call) bool {
+	first, follows := c.Follows()
+	return g.withdrawn[c.Skill().Name()] || follows && g.withdrawn[first.Name()]
+}
+
 func (g *Gate) isExpired(grant sentinel.Grant) bool {
 	if grant.Deadline().IsZero() {
 		return false
@@ -167,7 +181,7 @@ const maxNamed = 20
 func (g *Gate) refuseWithGranted(code, reason string, granted skills.Scope) sentinel.Verdict {
 	var held []string
 	if g.reg != nil && !granted.Empty() {
-		held = g.reg.InScope(granted)
+		held = slices.DeleteFunc(g.reg.InScope(granted), func(name string) bool { return g.withdrawn[name] })
 	}
 	switch {
 	case len(held) == 0:

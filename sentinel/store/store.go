@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -104,6 +105,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := CheckFolder(opts.Path); err != nil {
+		return nil, err
+	}
 	lock, err := lockFile(opts.Path + ".lock")
 	if err != nil {
 		return nil, err
@@ -120,6 +124,21 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, errors.Join(err, lock.release())
 	}
 	return s, nil
+}
+
+// CheckFolder returns an error where a database's folder isn't there. Open does so too: a lock file would be
+// what is missing then. Call it first where something else may be made in that folder before, such as keys.
+func CheckFolder(path string) error {
+	folder := filepath.Dir(path)
+	info, err := os.Stat(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the folder %s of the database is not there: make it, or name another path for the database (ledger.path): %w",
+			folder, fs.ErrNotExist)
+	case err == nil && !info.IsDir():
+		return fmt.Errorf("%s, where the database is to be, is no folder: name another path for the database (ledger.path)", folder)
+	}
+	return nil // what else is wrong the lock file says
 }
 
 // startWriter opens both connections and starts the writer's goroutine.

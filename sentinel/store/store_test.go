@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -366,4 +367,16 @@ CREATE TABLE child (id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFER
 			require.Equal(t, []string{"z"}, items(t, s))
 		})
 	}
+}
+
+// A database in a folder that isn't there is refused with the folder's name, and no folder is made.
+func TestOpenNeedsTheFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "missing")
+	_, err := Open(t.Context(), Options{Path: filepath.Join(folder, "v.db")})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.ErrorContains(t, err, "the folder "+folder+" of the database is not there: make it")
+	require.NoDirExists(t, folder)
+	require.NoError(t, os.WriteFile(folder, nil, 0o600))
+	_, err = Open(t.Context(), Options{Path: filepath.Join(folder, "v.db")})
+	require.ErrorContains(t, err, folder+", where the database is to be, is no folder")
 }

@@ -21,7 +21,7 @@ func TestSubmitContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	answer := make(chan error, 1)
 	go func() { answer <- s.Submit(ctx, put("late")) }()
-	require.Eventually(t, func() bool { return len(s.in) == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(s.in) == 1 }, 4*time.Minute, time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-answer, context.Canceled)
 	release()
@@ -65,7 +65,7 @@ func TestClose(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return kept.Load() > 200 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return kept.Load() > 200 }, 4*time.Minute, time.Millisecond)
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
 	wg.Wait()

@@ -215,7 +215,7 @@ func TestCloseReleases(t *testing.T) {
 				_ = res.Body.Close()
 				status <- res.StatusCode
 			}()
-			require.Eventually(t, func() bool { return len(srv.Requests()) == 1 }, 5*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return len(srv.Requests()) == 1 }, 4*time.Minute, time.Millisecond)
 			cancel()
 			require.Equal(t, http.StatusServiceUnavailable, <-status)
 			srv.Close()

@@ -101,6 +101,8 @@ export interface Question {
   mission?: string
   approvalTime?: number
   signal?: AbortSignal
+  /** Keeps a warrant for the next ask of the same call: it is given once. */
+  hold?: boolean
 }
 
 /** Asks one Vedette server about the calls of one conversation. */
@@ -108,6 +110,7 @@ export class Gate {
   readonly #url: string
   readonly #token: string
   readonly #options: GateOptions
+  readonly #held = new Map<string, Answer>() // warrants that the next ask of the same call gets
 
   constructor(options: GateOptions) {
     const url = new URL(options.url ?? process.env['VEDETTE_URL'] ?? 'http://127.0.0.1:8420')
@@ -124,6 +127,15 @@ export class Gate {
 
   /** Asks whether a tool may run. It waits for a person up to approvalTime seconds. */
   async ask(tool: string, args: Record<string, unknown>, question: Question): Promise<Answer> {
+    let answer = await this.#ask(tool, args, question)
+    const kept = this.#held.get(answer.id)
+    this.#held.delete(answer.id)
+    if (answer.state === 'allowed' && !answer.mayRun && kept) answer = kept
+    if (question.hold && answer.mayRun) this.#held.set(answer.id, answer)
+    return answer
+  }
+
+  async #ask(tool: string, args: Record<string, unknown>, question: Question): Promise<Answer> {
     const o = this.#options
     const body: Record<string, unknown> = {
       conversation: o.conversation, call_id: question.callId, skill_name: o.skills?.[tool] ?? skillName(tool), arguments: args,

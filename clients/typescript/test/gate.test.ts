@@ -5,7 +5,7 @@ import {createServer, type Server} from 'node:http'
 import type {AddressInfo} from 'node:net'
 import {after, before, beforeEach, test} from 'node:test'
 import {Gate, GateError, RefusedError, skillName, type Answer} from 'vedette-gate'
-import {guardTools} from 'vedette-gate/ai'
+import {guardTools, toolApproval} from 'vedette-gate/ai'
 
 const good = {id: 'call-1', state: 'allowed', warrant: 'w', arguments: {to: 'x'}}
 let server: Server
@@ -111,6 +111,57 @@ test('a tool that fails is reported', async () => {
 
 test('a tool of the AI SDK that can not be asked about is refused', () => {
   assert.throws(() => guardTools(gate(), {search: {}}), TypeError)
+})
+
+test('a warrant that is held is used once', async () => {
+  say(good)
+  say({id: 'call-1', state: 'allowed'})
+  const g = gate()
+  assert.equal((await g.ask('t', {}, {callId: '1', hold: true})).mayRun, true)
+  assert.equal((await g.ask('t', {}, {callId: '1'})).mayRun, true)
+  assert.equal((await g.ask('t', {}, {callId: '1'})).mayRun, false)
+})
+
+test('what was not asked about is not approved', async () => {
+  say(good)
+  const g = gate()
+  const tools = guardTools(g, {search: {execute: () => 'found'}})
+  const call = {toolName: 'search', toolCallId: '1', input: {}}
+  const status = async (proposal: Parameters<ReturnType<typeof toolApproval>>[0]): Promise<string> => (await toolApproval(g)(proposal)).type
+  assert.equal(await status({toolCall: call, tools, messages: []}), 'approved')
+  for (const [toolCall, others] of [
+    [call, undefined], [call, {}], [call, {search: {execute: () => 'found'}}], [call, {search: {}}],
+    [{...call, toolName: 'toString'}, tools], [{...call, providerExecuted: true}, tools],
+  ] as const) {
+    assert.equal(await status({toolCall, tools: others, messages: []}), 'denied')
+  }
+  const loop: Record<string, unknown> = {}
+  loop['loop'] = loop
+  assert.equal(await status({toolCall: {...call, input: loop}, tools, messages: []}), 'denied')
+  for (const body of ['', 'null', {...good, warrant: ''}, {...good, state: 'denied'}, {...good, state: 'pending', arguments: null}]) {
+    answers = []
+    say(body)
+    assert.equal((await toolApproval(gate())({toolCall: call, tools, messages: []})).type, 'denied', JSON.stringify(body))
+  }
+  answers = []
+  say(good, 503)
+  assert.equal(await status({toolCall: call, tools, messages: []}), 'denied')
+})
+
+test('the yes of the SDK alone approves nothing', async () => {
+  say({id: 'call-2', state: 'pending', approval: 'a-1'})
+  const g = gate()
+  const tools = guardTools(g, {search: {execute: () => 'found'}})
+  const proposal = {toolCall: {toolName: 'search', toolCallId: '2', input: {}}, tools, messages: [] as unknown[]}
+  assert.equal((await toolApproval(g)(proposal)).type, 'user-approval')
+  proposal.messages = [
+    {role: 'assistant', content: [{type: 'tool-approval-request', approvalId: 'x', toolCallId: '2'}]},
+    {role: 'tool', content: [{type: 'tool-approval-response', approvalId: 'x', approved: true}]},
+  ]
+  answers = []
+  say({id: 'call-2', state: 'pending', approval: 'a-1'})
+  say({id: 'call-2', state: 'denied', refusal: {why: 'no'}})
+  assert.deepEqual(await toolApproval(g)(proposal), {type: 'denied', reason: 'The call was not run (denied): no.'})
 })
 
 test('a token never goes out in the open', () => {

@@ -47,9 +47,18 @@ func formatBatch(i setup.ApprovalItem) string {
 	return fmt.Sprintf("%d of %d", i.Place, i.Of)
 }
 
-// printCard shows an approval with all that a person must see.
+// printCard shows an approval with all that a person must see, and how to answer it.
 func (p *inboxPlace) printCard(c setup.ApprovalCard) error {
-	t := terminal.Table{Colour: p.color}
+	if err := p.printQuestion(c); err != nil || c.State != setup.ApprovalPending {
+		return err
+	}
+	return p.printText("\nanswer with\n  vedette approvals approve %s --digest %s\n  vedette approvals deny %s --digest %s --feedback 'WHY'\n",
+		c.ID, c.Digest[:min(len(c.Digest), setup.ApprovalDigits)], c.ID, c.Digest[:min(len(c.Digest), setup.ApprovalDigits)])
+}
+
+// printQuestion shows an approval with all that a person must see.
+func (a *app) printQuestion(c setup.ApprovalCard) error {
+	t := terminal.Table{Colour: a.color}
 	t.Add("approval", c.ID)
 	t.Add("state", strings.TrimSpace(string(c.State)+" "+c.Code))
 	if c.Of > 1 {
@@ -60,51 +69,47 @@ func (p *inboxPlace) printCard(c setup.ApprovalCard) error {
 	t.Add("expires", c.Expires.Format(records.TimeLayout))
 	t.Add("yes", fmt.Sprintf("%d of %d that are needed", c.Yes, c.Needed))
 	t.Add("digest", c.Digest)
-	if err := t.Write(p.out); err != nil {
+	if err := t.Write(a.out); err != nil {
 		return err
 	}
-	if err := p.printSheet(c.Sheet); err != nil {
+	if err := a.printSheet(c.Sheet); err != nil {
 		return err
 	}
-	for _, a := range c.Answers {
-		line := fmt.Sprintf("%s  %s by %s", a.At.Format(records.TimeLayout), a.Word, a.By)
-		if a.Void {
+	for _, g := range c.Answers {
+		line := fmt.Sprintf("%s  %s by %s", g.At.Format(records.TimeLayout), g.Word, g.By)
+		if g.Void {
 			line += ", to a question that has changed since: it does not count"
 		}
-		if a.Feedback != "" {
-			line += ": " + a.Feedback
+		if g.Feedback != "" {
+			line += ": " + g.Feedback
 		}
-		if err := p.printText("%s\n", terminal.Clean(line)); err != nil {
+		if err := a.printText("%s\n", terminal.Clean(line)); err != nil {
 			return err
 		}
 	}
-	if c.State != setup.ApprovalPending {
-		return nil
-	}
-	return p.printText("\nanswer with\n  vedette approvals approve %s --digest %s\n  vedette approvals deny %s --digest %s --feedback 'WHY'\n",
-		c.ID, c.Digest[:min(len(c.Digest), setup.ApprovalDigits)], c.ID, c.Digest[:min(len(c.Digest), setup.ApprovalDigits)])
+	return nil
 }
 
 // printSheet shows the call. Its text is escaped already; what is not shown as itself is
 // escaped all the same.
-func (p *inboxPlace) printSheet(s *setup.ApprovalSheet) error {
+func (a *app) printSheet(s *setup.ApprovalSheet) error {
 	if s == nil {
-		return p.printText("\nwhat was shown is erased\n")
+		return a.printText("\nwhat was shown is erased\n")
 	}
-	if err := p.printText("\n"); err != nil {
+	if err := a.printText("\n"); err != nil {
 		return err
 	}
 	for line := range strings.Lines(s.Text) {
-		if err := p.printText("%s\n", terminal.Clean(strings.TrimSuffix(line, "\n"))); err != nil {
+		if err := a.printText("%s\n", terminal.Clean(strings.TrimSuffix(line, "\n"))); err != nil {
 			return err
 		}
 	}
 	for _, d := range s.Doubts {
-		if err := p.printText("  %-8s %s\n", "doubt", terminal.Clean(strings.TrimSpace(d.Signal+" "+strings.Join(d.Args, ", ")))); err != nil {
+		if err := a.printText("  %-8s %s\n", "doubt", terminal.Clean(strings.TrimSpace(d.Signal+" "+strings.Join(d.Args, ", ")))); err != nil {
 			return err
 		}
 	}
-	return p.printText("\n")
+	return a.printText("\n")
 }
 
 // printAnswered says what came of an answer.

@@ -67,7 +67,7 @@ ledger: {path: ./v.db}
 		code <- runLine(ctx, []string{"doctor", "--config", file}, &app{in: strings.NewReader(""), out: &out, err: &msg, patience: time.Hour})
 	}()
 	<-silent
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), "model b agrees within") }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "model b agrees within") }, 4*time.Minute, 5*time.Millisecond)
 	require.NotContains(t, out.String(), "model a")
 	cancel()
 	require.Equal(t, exitInterrupted, <-code)

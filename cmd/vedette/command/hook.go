@@ -13,13 +13,18 @@ import (
 )
 
 func newHookCommand(a *app) *cobra.Command {
-	return asGroup(&cobra.Command{
+	cmd := asGroup(&cobra.Command{
 		Use:   "hook",
 		Short: "Ask a server before another agent's tools run",
 		Long: `Programs that run agents of their own start a hook before each tool. These hooks ask a
 Vedette server about the call, and report what became of it.`,
 		Example: `  vedette hook claude-code < event.json`,
 	}, newHookClaudeCommand(a))
+	// A hook that was entered without its name must not look like one that has no objection.
+	cmd.RunE = func(*cobra.Command, []string) error {
+		return &failure{exitUsage, errors.New("the hook has no name"), "run vedette hook claude-code, and nothing runs until then"}
+	}
+	return cmd
 }
 
 // hookClaudeCommand is `vedette hook claude-code`.

@@ -1,6 +1,8 @@
 // Package command is the command line: it decides, measures and explains what agents may do, from the
 // command line.
 //
+//	vedette chat                a conversation at the terminal, approvals asked in place
+//	vedette serve               the HTTP API, the pages, and what agents do behind them
 //	vedette validate            every mistake of the configuration, with its place
 //	vedette check               a decision for each proposed call, one JSON object a line
 //	vedette eval                labelled cases and what became of them
@@ -8,6 +10,7 @@
 //	vedette test                the expectations that stand next to the rules
 //	vedette lint                rules that do nothing, effects that look too mild
 //	vedette ledger list         what was decided; show, verify and head beside it
+//	vedette status              how a running process is, and what became of the last reload
 //	vedette top                 the supervision tree of a running process
 //	vedette pause               stop the work of a user, of a skill, or all of it
 //	vedette version             which build this is
@@ -34,8 +37,8 @@
 //	os.Exit(command.Main(orchestrator.Options{Skills: mySkills}))
 //
 // Every command knows the skills then: rules may be about them, tests and check
-// judge their calls. Of the options Skills, NoReview and Log count; the others
-// are for running calls, which no command does. Another binary, such as vedette
+// judge their calls. Of the options Skills, NoReview and Log count for
+// commands that judge and read; serve and chat run calls, and all options count there but chat's Approver. Another binary, such as vedette
 // itself, knows of the skills what stands under skills.known in the
 // configuration; where both are there they must agree (skills.Agree).
 //

@@ -13,9 +13,10 @@ import (
 // newCommands are the makers of the subcommands, in the order of the help.
 func newCommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
-		newDemoCommand, newCheckCommand, newEvalCommand, newExplainCommand, newTestCommand, newLintCommand, newValidateCommand, newDoctorCommand,
+		newDemoCommand, newChatCommand, newCheckCommand, newEvalCommand, newExplainCommand, newTestCommand, newLintCommand,
+		newValidateCommand, newDoctorCommand,
 		newServeCommand, newTokenCommand, newApprovalsCommand, newNotifyCommand, newHookCommand,
-		newLedgerCommand, newJournalCommand, newHabitsCommand, newTopCommand, newPauseCommand, newVersionCommand,
+		newLedgerCommand, newJournalCommand, newHabitsCommand, newStatusCommand, newTopCommand, newPauseCommand, newVersionCommand,
 		newExitCodesCommand,
 	}
 }

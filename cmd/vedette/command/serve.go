@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +37,11 @@ configuration says otherwise; anything else needs TLS, or a declared proxy that 
 Every request needs a token, from vedette token create or from the issuer under
 server.auth.oidc. SIGTERM and SIGINT end it without losing work: it takes no more, finishes
 what is under way within server.limits.drain, and says what it cut off. The next start goes on
-with that. A second signal ends it at once.`,
+with that. A second signal ends it at once.
+
+A changed configuration is taken up while it runs, when its files change or on SIGHUP. What lets
+more through is refused unless the process was started with reload: {allow_loosening: true}.
+vedette status shows what became of it.`,
 		Example: `  vedette serve --config vedette.yaml
   vedette token create backend --user ann --scope chat
   curl -H "Authorization: Bearer $TOKEN" http://127.0.0.1:8420/v1/conversations`,
@@ -77,7 +84,11 @@ func (c *serveCommand) run(ctx context.Context) (err error) {
 		opts.Log = c.newServeLog()
 	}
 	build := readBuild(debug.ReadBuildInfo())
-	s, err := serve.Start(ctx, cfg, serve.Program{Options: opts, Version: build, Build: setup.NewHandlers(build.Version, examples)})
+	reloading, stop := c.newReloading()
+	defer stop()
+	s, err := serve.Start(ctx, cfg, serve.Program{
+		Options: opts, Version: build, Build: setup.NewHandlers(build.Version, examples), Reloading: reloading,
+	})
 	if err != nil {
 		return err
 	}
@@ -104,6 +115,17 @@ func (c *serveCommand) run(ctx context.Context) (err error) {
 		return errors.New("the server ended by itself; the log says why")
 	}
 	return nil
+}
+
+// newReloading has SIGHUP and changed files read the configuration again. A demo keeps its own.
+func (c *serveCommand) newReloading() (r serve.Reloading, stop func()) {
+	if c.demo {
+		return r, func() {}
+	}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	r.Hangup, r.Load = hangup, c.program().Reader(c.config)
+	return r, func() { signal.Stop(hangup) }
 }
 
 // newServeLog is the log of a server: to standard error.

@@ -107,9 +107,39 @@ func endProcess(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: sigterm DATABASE")
 	}
+	signalProcess(ts, args[0], syscall.SIGTERM)
+}
+
+// hangUp sends SIGHUP to the process that runs on a database.
+func hangUp(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: sighup DATABASE")
+	}
+	signalProcess(ts, args[0], syscall.SIGHUP)
+}
+
+func signalProcess(ts *testscript.TestScript, database string, s syscall.Signal) {
 	var top orchestrator.Top
-	ts.Check(control.Dial(control.SocketPath(ts.MkAbs(args[0]))).Top(context.Background(), &top))
+	ts.Check(control.Dial(control.SocketPath(ts.MkAbs(database))).Top(context.Background(), &top))
 	process, err := os.FindProcess(top.PID)
 	ts.Check(err)
-	ts.Check(process.Signal(syscall.SIGTERM))
+	ts.Check(process.Signal(s))
+}
+
+// awaitReload waits until the last reload of the process on a database has an outcome.
+func awaitReload(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: reloaded OUTCOME DATABASE")
+	}
+	door := control.Dial(control.SocketPath(ts.MkAbs(args[1])))
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var s orchestrator.Status
+		ts.Check(door.Status(context.Background(), &s))
+		if s.Reload != nil && s.Reload.Outcome == args[0] {
+			return
+		}
+		<-tick.C
+	}
 }

@@ -15,8 +15,10 @@ import (
 // scripted model.
 type Stage struct {
 	Config *config.Config
-	out    *outbox
-	stop   func() error
+	// File is the configuration's.
+	File string
+	out  *outbox
+	stop func() error
 }
 
 // OpenStage makes a stage, and says on out where it is. Its approvals are kept in the inbox.
@@ -33,7 +35,8 @@ func OpenStage(ctx context.Context, out io.Writer) (_ *Stage, err error) {
 	if s.stop, err = startModel(ctx, Options{}, screen, env); err != nil {
 		return nil, errors.Join(err, s.out.close())
 	}
-	s.Config, err = config.Load(filepath.Join(dir, "vedette.yaml"), config.Options{
+	s.File = filepath.Join(dir, "vedette.yaml")
+	s.Config, err = config.Load(s.File, config.Options{
 		Env: func(k string) (string, bool) { v, ok := env[k]; return v, ok },
 	})
 	if err != nil {

@@ -24,7 +24,11 @@ func Build(version string, examples []string) Builder {
 		if err != nil {
 			return serve.Handlers{}, err
 		}
-		pages, err := web.New(web.Options{Orchestrator: l.Orchestrator, Guard: l.Guard, PublicURL: l.URL, Examples: examples, Log: l.Log})
+		o := web.Options{Orchestrator: l.Orchestrator, Guard: l.Guard, PublicURL: l.URL, Examples: examples, Log: l.Log}
+		if l.Issuer != nil {
+			o.Issuer, o.IssuerOnly = l.Issuer, l.Config.Server.Auth.OIDC.SignIn.Only
+		}
+		pages, err := web.New(o)
 		if err != nil {
 			a.Close()
 			return serve.Handlers{}, err
@@ -37,6 +41,6 @@ func Build(version string, examples []string) Builder {
 		if err != nil {
 			return serve.Handlers{}, errors.Join(err, end(ctx))
 		}
-		return serve.Handlers{API: a, Pages: pages, Door: door, Close: end}, nil
+		return serve.Handlers{API: a, Docs: a.Docs(), Pages: pages, Door: door, Close: end}, nil
 	}
 }

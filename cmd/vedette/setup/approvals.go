@@ -14,7 +14,6 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/orchestrator/records"
 	"github.com/vedette-dev/vedette/sentinel/approval"
-	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
 type (
@@ -242,7 +241,7 @@ func reachEither(ctx context.Context, ask, open func() error, e either) error {
 				Todo: "name its configuration with --config FILE",
 			}
 		}
-		if err = open(); !errors.Is(err, store.ErrLocked) {
+		if err = open(); !errors.Is(err, records.ErrInUse) {
 			return err
 		}
 		if !backoff.Wait(ctx, lockPauses.Pause(n)) {

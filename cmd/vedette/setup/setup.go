@@ -60,6 +60,11 @@ func (p Program) Load(path string) (*config.Config, error) {
 	return cfg, nil
 }
 
+// Reader returns Load of one path, for those that read it again.
+func (p Program) Reader(path string) func() (*config.Config, error) {
+	return func() (*config.Config, error) { return p.Load(path) }
+}
+
 // InvalidConfig returns the *advice.Error of a configuration with mistakes.
 func InvalidConfig(path string, err error) error { return advice.InvalidConfig(path, err) }
 

@@ -32,13 +32,18 @@ type boundTransport struct {
 
 // newClient returns the client that asks the issuer.
 func newClient(next http.RoundTripper, now func() time.Time) *http.Client {
-	t := &boundTransport{next: cmp.Or(next, http.DefaultTransport), rate: rate.NewLimiter(rate.Every(askEvery), askBurst), now: now}
+	t := boundAsking(next, rate.NewLimiter(rate.Every(askEvery), askBurst), now)
 	return &http.Client{Transport: t, Timeout: askTime, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) >= maxHops || !isAddressOfKeys(r.URL.String()) {
 			return errors.New("the issuer leads to an address that isn't safe")
 		}
 		return nil
 	}}
+}
+
+// boundAsking bounds a transport, or http.DefaultTransport where it is nil.
+func boundAsking(next http.RoundTripper, most *rate.Limiter, now func() time.Time) *boundTransport {
+	return &boundTransport{next: cmp.Or(next, http.DefaultTransport), rate: most, now: now}
 }
 
 // RoundTrip sends a question unless too many were sent lately.

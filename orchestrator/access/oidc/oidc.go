@@ -14,10 +14,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
 	gooidc "github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
 
 	"github.com/vedette-dev/vedette/orchestrator/access"
 )
@@ -43,6 +45,9 @@ type Options struct {
 	// UserTurns is access.UserTurnsHuman where callers pass on what a person wrote.
 	UserTurns string
 	Limits    access.Limits
+	// Client is this server as the issuer knows it, for people who sign in to its pages. Without an ID
+	// the issuer's tokens count, and no person is led there.
+	Client Client
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Transport sends requests to the issuer; nil is http.DefaultTransport.
@@ -67,10 +72,22 @@ type Issuer struct {
 	o      Options
 	client *http.Client
 
-	asking sync.Mutex // held while the issuer is asked where its keys are
+	asking chan struct{} // holds a token while the issuer is asked where its keys are
+	tries  atomic.Int64  // questions that have ended
 	mu     sync.Mutex
-	tokens *gooidc.IDTokenVerifier // nil until it was asked
+	found  *discovery // nil until it was asked
 	asked  time.Time
+
+	signIns *signIns
+}
+
+// discovery is what the issuer says of itself.
+type discovery struct {
+	tokens *gooidc.IDTokenVerifier // of bearer tokens
+	people *gooidc.IDTokenVerifier // of those who sign in
+	oauth  oauth2.Endpoint
+	// namesItself says that its answers at the callback name it.
+	namesItself bool
 }
 
 // New checks the options. It asks the issuer nothing: one that is away keeps no server from
@@ -100,7 +117,12 @@ func New(o Options) (*Issuer, error) {
 			}
 		}
 	}
-	return &Issuer{o: o, client: newClient(o.Transport, o.Now)}, nil
+	if err := o.Client.check(); err != nil {
+		return nil, err
+	}
+	return &Issuer{
+		o: o, client: newClient(o.Transport, o.Now), asking: make(chan struct{}, 1), signIns: newSignIns(o.Transport, o.Now),
+	}, nil
 }
 
 // IsSafeAddress reports whether keys that come from the address are the issuer's: it is https, or
@@ -123,20 +145,33 @@ func (i *Issuer) Authenticate(ctx context.Context, bearer string) (access.Princi
 	if strings.Count(bearer, ".") != 2 {
 		return access.Principal{}, access.ErrUnauthenticated
 	}
-	verifier, err := i.findVerifier(ctx)
+	d, err := i.findIssuer(ctx)
 	if err != nil {
-		i.o.Log.Warn("the issuer of tokens can't be asked; its users can't sign in until it answers", "issuer", i.o.Issuer)
-		return access.Principal{}, access.ErrAway
+		return access.Principal{}, err
 	}
+	t, err := i.verify(ctx, d.tokens, bearer)
+	if err != nil {
+		return access.Principal{}, err
+	}
+	return i.admit(t)
+}
+
+// verify checks a token's signature, issuer, audience and times. The errors are those of Authenticate.
+func (i *Issuer) verify(ctx context.Context, verifier *gooidc.IDTokenVerifier, raw string) (*gooidc.IDToken, error) {
 	var keys keyTrouble
-	t, err := verifier.Verify(context.WithValue(ctx, troubleKey{}, &keys), bearer)
+	t, err := verifier.Verify(context.WithValue(ctx, troubleKey{}, &keys), raw)
 	switch {
 	case err != nil && keys.away:
 		i.o.Log.Warn("the keys of the issuer can't be had; users whose keys are not known yet can't sign in", "issuer", i.o.Issuer)
-		return access.Principal{}, access.ErrAway
+		return nil, access.ErrAway
 	case err != nil:
-		return access.Principal{}, access.ErrUnauthenticated
+		return nil, access.ErrUnauthenticated
 	}
+	return t, nil
+}
+
+// admit returns who a token that was checked is of.
+func (i *Issuer) admit(t *gooidc.IDToken) (access.Principal, error) {
 	p, err := i.readPrincipal(t)
 	if err != nil {
 		i.o.Log.Warn("a token of the issuer names no user that counts", "issuer", i.o.Issuer, "claim", i.o.UserClaim, "reason", err.Error())
@@ -145,44 +180,76 @@ func (i *Issuer) Authenticate(ctx context.Context, bearer string) (access.Princi
 	return p, nil
 }
 
-// findVerifier returns what checks tokens, and asks the issuer where its keys are once an hour.
-func (i *Issuer) findVerifier(ctx context.Context) (*gooidc.IDTokenVerifier, error) {
+// findIssuer returns what the issuer says of itself, and asks it once an hour. The error is access.ErrAway.
+func (i *Issuer) findIssuer(ctx context.Context) (*discovery, error) {
+	d, err := i.askIssuer(ctx)
+	if err != nil {
+		i.o.Log.Warn("the issuer of tokens can't be asked; its users can't sign in until it answers", "issuer", i.o.Issuer)
+		return nil, access.ErrAway
+	}
+	return d, nil
+}
+
+// errAskedMeanwhile is told to requests that waited for a question which got no answer. Each asking again in
+// turn would hold them up for as long as there are of them.
+var errAskedMeanwhile = errors.New("the issuer was asked meanwhile and did not answer")
+
+// askIssuer asks the issuer where nothing is known of it, or what is known is older than an hour.
+func (i *Issuer) askIssuer(ctx context.Context) (*discovery, error) {
 	now := i.o.Now()
-	v, age := i.known(now)
-	if v != nil && age < refreshAfter {
-		return v, nil
+	d, age := i.known(now)
+	if d != nil && age < refreshAfter {
+		return d, nil
 	}
-	if v != nil && !i.asking.TryLock() {
-		return v, nil // another request is asking
-	} else if v == nil {
-		i.asking.Lock()
+	tries := i.tries.Load()
+	if d != nil {
+		select {
+		case i.asking <- struct{}{}:
+		default:
+			return d, nil // another request is asking
+		}
+	} else {
+		select {
+		case i.asking <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	defer i.asking.Unlock()
-	if v, age = i.known(now); v != nil && age < refreshAfter {
-		return v, nil
+	defer func() { <-i.asking }()
+	if d, age = i.known(now); d != nil && age < refreshAfter {
+		return d, nil
 	}
+	if d == nil && i.tries.Load() != tries {
+		return nil, errAskedMeanwhile
+	}
+	return i.refresh(ctx, d, age, now)
+}
+
+// refresh asks the issuer. Where it can't be asked, what was known counts on for a day.
+func (i *Issuer) refresh(ctx context.Context, d *discovery, age time.Duration, now time.Time) (*discovery, error) {
+	defer i.tries.Add(1)
 	fresh, err := i.discover(ctx)
 	switch {
 	case err == nil:
 		i.mu.Lock()
-		i.tokens, i.asked = fresh, now
+		i.found, i.asked = fresh, now
 		i.mu.Unlock()
 		return fresh, nil
-	case v != nil && age < trustedFor:
-		return v, nil
+	case d != nil && age < trustedFor:
+		return d, nil
 	}
 	return nil, err
 }
 
-// known returns what checks tokens, and how long ago the issuer was asked.
-func (i *Issuer) known(now time.Time) (*gooidc.IDTokenVerifier, time.Duration) {
+// known returns what the issuer said of itself, and how long ago.
+func (i *Issuer) known(now time.Time) (*discovery, time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.tokens, now.Sub(i.asked)
+	return i.found, now.Sub(i.asked)
 }
 
-// discover asks the issuer where its keys are.
-func (i *Issuer) discover(ctx context.Context) (*gooidc.IDTokenVerifier, error) {
+// discover asks the issuer where its keys are, and where people sign in.
+func (i *Issuer) discover(ctx context.Context) (*discovery, error) {
 	ctx, cancel := context.WithTimeout(gooidc.ClientContext(context.WithoutCancel(ctx), i.client), askTime)
 	defer cancel()
 	p, err := gooidc.NewProvider(ctx, i.o.Issuer)
@@ -190,15 +257,22 @@ func (i *Issuer) discover(ctx context.Context) (*gooidc.IDTokenVerifier, error) 
 		return nil, err
 	}
 	var said struct {
-		Keys string `json:"jwks_uri"`
+		Keys        string   `json:"jwks_uri"`
+		Methods     []string `json:"token_endpoint_auth_methods_supported"`
+		NamesItself bool     `json:"authorization_response_iss_parameter_supported"`
 	}
 	if err := p.Claims(&said); err != nil || !isAddressOfKeys(said.Keys) {
 		return nil, errors.New("the issuer names no safe address of its keys")
 	}
-	set := gooidc.NewRemoteKeySet(gooidc.ClientContext(context.Background(), i.client), said.Keys)
-	return gooidc.NewVerifier(i.o.Issuer, watchedKeys{set}, &gooidc.Config{
-		ClientID: i.o.Audience, SupportedSigningAlgs: algorithms, Now: i.o.Now,
-	}), nil
+	set := watchedKeys{gooidc.NewRemoteKeySet(gooidc.ClientContext(context.Background(), i.client), said.Keys)}
+	verifier := func(audience string) *gooidc.IDTokenVerifier {
+		return gooidc.NewVerifier(i.o.Issuer, set, &gooidc.Config{ClientID: audience, SupportedSigningAlgs: algorithms, Now: i.o.Now})
+	}
+	d := &discovery{tokens: verifier(i.o.Audience), oauth: p.Endpoint(), namesItself: said.NamesItself}
+	if i.o.Client.ID != "" {
+		d.people, d.oauth.AuthStyle = verifier(i.o.Client.ID), i.o.Client.choosePlace(said.Methods)
+	}
+	return d, nil
 }
 
 // isAddressOfKeys reports whether keys may come from there; a query is usual at some issuers.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
@@ -221,6 +222,36 @@ func TestIssuerAway(t *testing.T) {
 	_, err = i.Authenticate(t.Context(), long)
 	require.ErrorIs(t, err, access.ErrAway)
 }
+
+// Requests that wait for an issuer which doesn't answer are all told so when the first of them is: tokens that
+// anybody can make up would hold their connections up otherwise.
+func TestIssuerHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := transport(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		i, err := oidc.New(oidc.Options{Issuer: "https://id.example.com", Audience: "v", Scopes: []access.Scope{access.Chat}, Transport: hang})
+		require.NoError(t, err)
+		began := time.Now()
+		ended := make(chan error, 50)
+		for range cap(ended) {
+			go func() {
+				_, err := i.Authenticate(t.Context(), "a.b.c")
+				ended <- err
+			}()
+		}
+		for range cap(ended) {
+			require.ErrorIs(t, <-ended, access.ErrAway)
+		}
+		require.LessOrEqual(t, time.Since(began), 20*time.Second)
+	})
+}
+
+// transport is a function that sends requests.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // A key that the issuer took back ends within the hour; a new one counts at once.
 func TestKeysChange(t *testing.T) {

@@ -241,7 +241,7 @@ func (s sandbox) command(t testing.TB, line *os.File, argv []string) *osexec.Cmd
 	in, err := os.Open(file)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = in.Close() })
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)
 	cmd := osexec.CommandContext(ctx, "/proc/self/exe")
 	cmd.Args, cmd.ExtraFiles = []string{childName}, []*os.File{in, line}
