@@ -6,17 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/internal/advice"
 	"github.com/vedette-dev/vedette/orchestrator/records/query"
-	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/orchestrator/records/story"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
-	"github.com/vedette-dev/vedette/sentinel/store/keys"
 )
 
 // ErrInUse is wrapped by the error of an answer where another process has the database open.
@@ -93,15 +89,6 @@ func (s Source) List(ctx context.Context, o ListOptions, show func(Page) error) 
 type Found struct {
 	Record  ledger.Record   `json:"record"`
 	Related []ledger.Record `json:"related"`
-	Values  []Value         `json:"values,omitempty"`
-}
-
-// Value is one value of the journal: its text, or its bytes where they are no text.
-type Value struct {
-	Kind   string `json:"kind"`
-	Record string `json:"record"` // the kind of the record that it came with
-	Text   string `json:"text,omitempty"`
-	Bytes  []byte `json:"bytes,omitempty"`
 }
 
 // Find reads a record by its id or the start of it. It also takes the whole id of a
@@ -112,17 +99,8 @@ func (s Source) Find(ctx context.Context, id string) (f Found, err error) {
 		return f, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	f.Record, err = findRecord(ctx, r, id)
-	switch {
-	case errors.Is(err, ledger.ErrNotFound):
-		return f, &advice.Error{Err: fmt.Errorf("no record, decision or call has the id %q", id), Todo: "vedette ledger list shows the ids"}
-	case errors.Is(err, ledger.ErrAmbiguous):
-		return f, &advice.Error{
-			Err:  fmt.Errorf("several records start with %q", id),
-			Todo: "give more of the id; vedette ledger list shows the ids",
-		}
-	case err != nil:
-		return f, s.adviseOn(err)
+	if f.Record, err = story.Find(ctx, r, id); err != nil {
+		return f, s.adviseOnID(id, err)
 	}
 	f.Related = []ledger.Record{}
 	if f.Record.Call == "" {
@@ -135,67 +113,6 @@ func (s Source) Find(ctx context.Context, id string) (f Found, err error) {
 		}
 	}
 	return f, s.adviseOn(err)
-}
-
-// findRecord finds a record by its own id, else the first of a decision or a call. The
-// id that a refusal names to the agent is a decision's.
-func findRecord(ctx context.Context, r *ledger.Reader, id string) (ledger.Record, error) {
-	rec, err := r.Get(ctx, id)
-	if !errors.Is(err, ledger.ErrNotFound) {
-		return rec, err
-	}
-	for _, q := range []ledger.Query{{Call: id, Limit: 1}, {Decision: id, Limit: 1}} {
-		found, lerr := r.List(ctx, q)
-		if lerr != nil || len(found) > 0 {
-			return append(found, rec)[0], lerr
-		}
-	}
-	return rec, err
-}
-
-// Values opens what the journal holds of a call. It needs the database for itself.
-func (s Source) Values(ctx context.Context, call string) (_ []Value, err error) {
-	// Loading would make what is missing: a reader makes no keys.
-	if _, err := os.Stat(filepath.Join(s.Keys, "journal.key")); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = errors.New("there is no journal.key")
-		}
-		return nil, &advice.Error{
-			Err:  fmt.Errorf("the key folder %s can't be used: %w", s.Keys, advice.CauseOf(err)),
-			Todo: "name the key folder with --keys FOLDER",
-		}
-	}
-	k, err := keys.LoadOrCreate(s.Keys)
-	if err != nil {
-		return nil, err
-	}
-	st, err := store.Open(ctx, store.Options{Path: s.Database, Driver: s.Driver})
-	if errors.Is(err, store.ErrLocked) {
-		return nil, &advice.Error{
-			Err:  fmt.Errorf("%s is in use", s.Database),
-			Todo: "stop the server first, or show the record without --values",
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, st.Close()) }()
-	j, err := journal.Open(ctx, st, journal.SingleKey(k.Journal()), journal.Options{})
-	if err != nil {
-		return nil, err
-	}
-	found, err := j.ByCall(ctx, call)
-	out := make([]Value, 0, len(found))
-	for _, v := range found {
-		value := Value{Kind: v.Kind, Record: v.Name}
-		if utf8.Valid(v.Data) {
-			value.Text = string(v.Data)
-		} else {
-			value.Bytes = v.Data
-		}
-		out = append(out, value)
-	}
-	return out, err
 }
 
 // Verification is what verifying a ledger came to.
