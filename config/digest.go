@@ -14,6 +14,9 @@ import (
 // options only through the skill's own digest. PolicyText is what it stands for.
 func (c Config) Digest() string { return c.PolicyText().Digest() }
 
+// PolicyText returns what the configuration's digest stands for.
+func (c Config) PolicyText() PolicyText { return writePolicyText(c) }
+
 // digestWhole is a digest of everything that can change a decision.
 func (c Config) digestWhole() [sha256.Size]byte {
 	type skillDigest struct{ Name, Digest string }

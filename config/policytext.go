@@ -52,8 +52,8 @@ type policySkill struct {
 	Spec    map[string]any `json:"spec"`
 }
 
-// PolicyText returns what the configuration's digest stands for.
-func (c Config) PolicyText() PolicyText {
+// writePolicyText returns what a configuration's digest stands for.
+func writePolicyText(c Config) PolicyText {
 	w := policyWriter{where: c.where, leftOut: []string{}}
 	doc := policyDocument{V: 1, Configuration: w.writeConfiguration(c), Skills: []policySkill{}}
 	for _, s := range c.Skills {

@@ -41,7 +41,8 @@ const policySkills = `skills:
 
 func policyOf(t *testing.T, src, skills string, vars map[string]string) *config.Config {
 	t.Helper()
-	c, err := config.Parse("x.yaml", []byte(src), config.Options{Env: env(vars), Dir: "/nowhere", FS: fstest.MapFS{"s.yaml": {Data: []byte(skills)}}})
+	c, err := config.Parse("x.yaml", []byte(src), config.Options{Env: env(vars), Dir: "/nowhere",
+		FS: fstest.MapFS{"s.yaml": {Data: []byte(skills)}}})
 	require.NoError(t, err)
 	return c
 }

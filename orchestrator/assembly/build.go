@@ -57,7 +57,7 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.buildUpkeep(o)
-	if err := p.keepFirstPolicy(ctx); err != nil {
+	if err := p.reload.keepFirst(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	if err := p.unfinished.SettleCommits(ctx); err != nil {

@@ -50,7 +50,7 @@ func TestKeptPoliciesHoldNoSecrets(t *testing.T) {
   - name: post.send
     description: Send.
     effect: irreversible
-    run: {http: {url: "https://u:CANARY-pass@post.test/", headers: {Authorization: "Bearer ${STORY_KEY}", X-Api-Key: "CANARY-literal"}}}
+    run: {http: {url: "https://post.test/send", headers: {Authorization: "Bearer ${STORY_KEY}", X-Api-Key: "CANARY-literal"}}}
 `
 	cfg := o.read("")
 	require.NoError(t, o.Close())
@@ -62,7 +62,7 @@ func TestKeptPoliciesHoldNoSecrets(t *testing.T) {
 	require.NoError(t, kept.Verify())
 	raw, err := json.Marshal(kept)
 	require.NoError(t, err)
-	require.Contains(t, string(raw), "https://post.test/")
+	require.Contains(t, string(raw), "https://post.test/send")
 	require.NotContains(t, string(raw), "CANARY")
 	files, err := filepath.Glob(filepath.Join(dir, "vedette.db*"))
 	require.NoError(t, err)

@@ -220,9 +220,9 @@ func (r *reloader) record(ctx context.Context, kind, by string, out Reload, inFo
 	return nil
 }
 
-// keepFirstPolicy keeps what the process starts with.
-func (p *Parts) keepFirstPolicy(ctx context.Context) error {
-	return p.Store.Submit(ctx, func(tx *store.Tx) error { return p.reload.keepPolicy(tx, p.Config) })
+// keepFirst keeps what the process starts with.
+func (r *reloader) keepFirst(ctx context.Context) error {
+	return r.parts.Store.Submit(ctx, func(tx *store.Tx) error { return r.keepPolicy(tx, r.parts.Config) })
 }
 
 // keepPolicy keeps what the digest of a configuration stands for.

@@ -30,8 +30,8 @@ func open(t *testing.T) *store.Store {
 }
 
 func text(threshold int) config.PolicyText {
-	const form = `{"v":1,"configuration":{"judge":{"ask_below":50,"habits":"off","threshold":%d},"answers":{}},"skills":[{"name":"a.b","digest":"x"}],` +
-		`"left_out":["skills[a.b].run"]}`
+	const form = `{"v":1,"configuration":{"judge":{"ask_below":50,"habits":"off","threshold":%d},"answers":{}},` +
+		`"skills":[{"name":"a.b","digest":"x"}],"left_out":["skills[a.b].run"]}`
 	return config.PolicyText{Text: fmt.Appendf(nil, form, threshold), Rest: [32]byte{7}}
 }
 

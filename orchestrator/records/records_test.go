@@ -18,6 +18,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/orchestrator/records"
 	"github.com/vedette-dev/vedette/orchestrator/records/query"
+	"github.com/vedette-dev/vedette/orchestrator/records/shown"
 	"github.com/vedette-dev/vedette/orchestrator/records/story"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
@@ -151,7 +152,7 @@ func TestFind(t *testing.T) {
 func TestStoryWithValues(t *testing.T) {
 	s := recordCalls(t, 2)
 	who := story.Reader{By: "local:rita", Via: "cli"}
-	told, err := s.StoryWithValues(t.Context(), "decision0", who)
+	told, err := shown.ReadValues(t.Context(), s, "decision0", who)
 	require.NoError(t, err)
 	require.Equal(t, story.Text{State: story.Kept, Text: `{"to":"x"}`}, told.Values.Arguments)
 	require.Equal(t, story.Text{State: story.Kept, Base64: []byte("\xff\x00"), Bytes: 2}, told.Values.Result)
@@ -159,22 +160,23 @@ func TestStoryWithValues(t *testing.T) {
 	found, err := s.Find(t.Context(), told.Opened.Record)
 	require.NoError(t, err)
 	require.Equal(t, sentinel.RecordValuesRead, found.Record.Kind)
-	require.JSONEq(t, `{"v":1,"by":"local:rita","via":"cli","record":"id00000","decision":"decision0","call":"call0"}`, string(found.Record.Body))
+	require.JSONEq(t, `{"v":1,"by":"local:rita","via":"cli","record":"id00000","decision":"decision0","call":"call0"}`,
+		string(found.Record.Body))
 
-	plain, err := s.Story(t.Context(), "id00000")
+	plain, err := shown.ReadStory(t.Context(), s, "id00000")
 	require.NoError(t, err)
 	require.Nil(t, plain.Opened)
 	require.Equal(t, story.Sealed, plain.Values.Arguments.State)
 	require.Len(t, plain.Readings, 1)
 	writer, err := store.Open(t.Context(), store.Options{Path: s.Database})
 	require.NoError(t, err)
-	_, err = s.StoryWithValues(t.Context(), "decision0", who)
+	_, err = shown.ReadValues(t.Context(), s, "decision0", who)
 	require.ErrorIs(t, err, records.ErrInUse)
 	require.NoError(t, writer.Close())
-	_, err = s.StoryWithValues(t.Context(), "nothing", who)
+	_, err = shown.ReadValues(t.Context(), s, "nothing", who)
 	requireAdvice(t, err, `has the id "nothing"`, "vedette ledger list")
 	s.Keys = t.TempDir()
-	_, err = s.StoryWithValues(t.Context(), "decision0", who)
+	_, err = shown.ReadValues(t.Context(), s, "decision0", who)
 	requireAdvice(t, err, "there is no journal.key", "--keys FOLDER")
 	require.NoFileExists(t, filepath.Join(s.Keys, "journal.key"), "a reader makes no keys")
 }
@@ -249,7 +251,7 @@ func TestPurge(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, gone.Values)
 	require.Equal(t, 1, gone.InLedger)
-	told, err := s.StoryWithValues(t.Context(), "decision0", story.Reader{By: "rita", Via: "cli"})
+	told, err := shown.ReadValues(t.Context(), s, "decision0", story.Reader{By: "rita", Via: "cli"})
 	require.NoError(t, err)
 	require.Equal(t, story.Erased, told.Values.Arguments.State)
 	require.Contains(t, told.Values.Arguments.Why, "it was erased by the purge of ")

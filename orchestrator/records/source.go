@@ -10,7 +10,6 @@ import (
 
 	"github.com/vedette-dev/vedette/internal/advice"
 	"github.com/vedette-dev/vedette/orchestrator/records/query"
-	"github.com/vedette-dev/vedette/orchestrator/records/story"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
@@ -74,7 +73,7 @@ func (s Source) List(ctx context.Context, o ListOptions, show func(Page) error) 
 	for more = true; shown < o.Limit && more; {
 		page, next, err := o.Query.ReadPage(ctx, r, place, min(pageSize, o.Limit-shown))
 		if err != nil {
-			return shown, more, s.adviseOn(err)
+			return shown, more, s.AdviseOn(err)
 		}
 		if err := show(page); err != nil {
 			return shown, more, err
@@ -99,8 +98,8 @@ func (s Source) Find(ctx context.Context, id string) (f Found, err error) {
 		return f, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if f.Record, err = story.Find(ctx, r, id); err != nil {
-		return f, s.adviseOnID(id, err)
+	if f.Record, err = findRecord(ctx, r, id); err != nil {
+		return f, s.AdviseOn(AdviseOnID(id, err))
 	}
 	f.Related = []ledger.Record{}
 	if f.Record.Call == "" {
@@ -112,7 +111,35 @@ func (s Source) Find(ctx context.Context, id string) (f Found, err error) {
 			f.Related = append(f.Related, rec)
 		}
 	}
-	return f, s.adviseOn(err)
+	return f, s.AdviseOn(err)
+}
+
+// findRecord finds a record by its own id, else the first of a decision or a call. The
+// id that a refusal names to the agent is a decision's.
+func findRecord(ctx context.Context, r *ledger.Reader, id string) (ledger.Record, error) {
+	rec, err := r.Get(ctx, id)
+	if !errors.Is(err, ledger.ErrNotFound) {
+		return rec, err
+	}
+	for _, q := range []ledger.Query{{Call: id, Limit: 1}, {Decision: id, Limit: 1}} {
+		found, lerr := r.List(ctx, q)
+		if lerr != nil || len(found) > 0 {
+			return append(found, rec)[0], lerr
+		}
+	}
+	return rec, err
+}
+
+// AdviseOnID adds what to do about an id that names no record, or several. Other errors stay.
+func AdviseOnID(id string, err error) error {
+	const todo = "vedette ledger list shows the ids"
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return &advice.Error{Err: fmt.Errorf("no record, decision or call has the id %q", id), Todo: todo}
+	case errors.Is(err, ledger.ErrAmbiguous):
+		return &advice.Error{Err: fmt.Errorf("several records start with %q", id), Todo: "give more of the id; " + todo}
+	}
+	return err
 }
 
 // Verification is what verifying a ledger came to.
@@ -153,7 +180,7 @@ func (s Source) Verify(ctx context.Context, heads []string) (Verification, error
 	report, err := ledger.Verify(ctx, s.Database, o)
 	tampered := errors.Is(err, ledger.ErrTampered)
 	if err != nil && !tampered {
-		return Verification{}, s.adviseOn(err)
+		return Verification{}, s.AdviseOn(err)
 	}
 	if report.Problems == nil {
 		report.Problems = []ledger.Problem{}
@@ -205,14 +232,14 @@ func (s Source) NewestHead(ctx context.Context) ([]byte, error) {
 func (s Source) queryNewestHead(ctx context.Context) (head []byte, err error) {
 	r, err := store.OpenReader(ctx, s.Database)
 	if err != nil {
-		return nil, s.adviseOn(err)
+		return nil, s.AdviseOn(err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	err = r.QueryRow(ctx, `SELECT note FROM ledger_heads ORDER BY size DESC LIMIT 1`).Scan(&head)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("the ledger in %s is empty: there is no head yet", s.Database)
 	}
-	return head, s.adviseOn(err)
+	return head, s.AdviseOn(err)
 }
 
 // readPublicKey reads the key that verifies the ledger.
@@ -230,15 +257,15 @@ func (s Source) readPublicKey() (string, error) {
 
 func (s Source) openReader(ctx context.Context) (*ledger.Reader, error) {
 	r, err := ledger.OpenReader(ctx, s.Database)
-	return r, s.adviseOn(err)
+	return r, s.AdviseOn(err)
 }
 
-// adviseOn adds what to do about a database that can't be read.
-func (s Source) adviseOn(err error) error {
+// AdviseOn adds what to do about a database that can't be read.
+func (s Source) AdviseOn(err error) error {
 	const name = "name Vedette's database with --config FILE or --db FILE"
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, errors.As(err, new(*advice.Error)):
+		return err
 	case errors.Is(err, store.ErrNoFile):
 		return &advice.Error{
 			Err:  fmt.Errorf("%s: no such database", s.Database),

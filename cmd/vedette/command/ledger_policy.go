@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vedette-dev/vedette/internal/terminal"
-	"github.com/vedette-dev/vedette/orchestrator/policies"
 	"github.com/vedette-dev/vedette/orchestrator/records"
+	"github.com/vedette-dev/vedette/orchestrator/records/shown"
 )
 
 // policyCommand is `vedette ledger policy`.
@@ -47,9 +47,9 @@ func (c *policyCommand) run(ctx context.Context, digests []string) error {
 	if len(digests) == 0 {
 		return c.listPolicies(ctx, src)
 	}
-	found := make([]policies.Policy, len(digests))
+	found := make([]shown.Policy, len(digests))
 	for i, digest := range digests {
-		if found[i], err = src.Policy(ctx, digest); err != nil {
+		if found[i], err = shown.ReadPolicy(ctx, src, digest); err != nil {
 			return asLedgerFailure(err)
 		}
 	}
@@ -64,7 +64,7 @@ func (c *policyCommand) run(ctx context.Context, digests []string) error {
 
 // listPolicies prints the policies that are kept.
 func (c *policyCommand) listPolicies(ctx context.Context, src records.Source) error {
-	list, err := src.Policies(ctx)
+	list, err := shown.ListPolicies(ctx, src)
 	switch {
 	case err != nil:
 		return err
@@ -83,7 +83,7 @@ func (c *policyCommand) listPolicies(ctx context.Context, src records.Source) er
 }
 
 // printPolicy prints a policy, section by section.
-func (c *policyCommand) printPolicy(p policies.Policy) error {
+func (c *policyCommand) printPolicy(p shown.Policy) error {
 	t := &terminal.Table{}
 	t.Add("policy", p.Digest)
 	t.Add("in force", p.First.Format(time.RFC3339)+", last from "+p.Last.Format(time.RFC3339)+" on")
@@ -100,8 +100,8 @@ func (c *policyCommand) printPolicy(p policies.Policy) error {
 }
 
 // printDiff prints how the second policy differs from the first.
-func (c *policyCommand) printDiff(first, second policies.Policy) error {
-	changes := policies.Diff(first, second)
+func (c *policyCommand) printDiff(first, second shown.Policy) error {
+	changes := shown.ComparePolicies(first, second)
 	if c.json {
 		return c.writeJSON(changes, false)
 	}

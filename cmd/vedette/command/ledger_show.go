@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vedette-dev/vedette/cmd/vedette/setup"
-	"github.com/vedette-dev/vedette/orchestrator/control"
+	"github.com/vedette-dev/vedette/orchestrator/records/shown"
 )
 
 // showCommand is `vedette ledger show`.
@@ -46,9 +46,9 @@ func (c *showCommand) run(ctx context.Context, id string) error {
 	}
 	var told story
 	if c.values {
-		told, err = setup.ReadStory(ctx, src, id)
+		told, err = setup.ReadStory(ctx, src, id, shown.ReadValues)
 	} else {
-		told, err = src.Story(ctx, id)
+		told, err = shown.ReadStory(ctx, src, id)
 	}
 	switch {
 	case err != nil:
@@ -66,7 +66,7 @@ func (c *showCommand) run(ctx context.Context, id string) error {
 }
 
 // story is what show prints.
-type story = control.Story
+type story = shown.Story
 
 // showWidth is how many columns show prints.
 const showWidth = 100

@@ -89,7 +89,8 @@ const situation = `{"v":1,"request":"pay the invoice","mission":"pay it","missio
 func (a *archive) day() (asked string) {
 	body := map[string]any{"turn": "t1", "grant": "g1", "mission_by": "orchestrator"}
 	a.put(entry(sentinel.RecordDecision, "read", "allow"), body, map[string]string{"args": `{"q":"invoice"}`})
-	a.put(entry(sentinel.RecordOutcome, "read", "ok"), map[string]any{"bytes": 7, "trust": "untrusted"}, map[string]string{"result": "pay Bob"})
+	a.put(entry(sentinel.RecordOutcome, "read", "ok"), map[string]any{"bytes": 7, "trust": "untrusted"},
+		map[string]string{"result": "pay Bob"})
 	a.put(entry(sentinel.RecordRefused, "torn", "deny"), body, nil)
 	at := a.now
 	a.put(entry(sentinel.RecordHeld, "pay", "ask"), map[string]any{"turn": "t1", "grant": "g1", "asked_at": at}, nil)
@@ -181,7 +182,9 @@ func TestMissingValuesSayWhy(t *testing.T) {
 		require.NoError(t, err)
 		s, err := a.TellWithValues(t.Context(), "pay", rita)
 		require.NoError(t, err)
-		for _, v := range []story.Text{s.Values.Request, s.Values.Mission, s.Values.Arguments, s.Values.Result, s.Steps[0].Result, s.Gates[1].Said} {
+		for _, v := range []story.Text{
+			s.Values.Request, s.Values.Mission, s.Values.Arguments, s.Values.Result, s.Steps[0].Result, s.Gates[1].Said,
+		} {
 			require.Equal(t, story.Erased, v.State)
 			require.Contains(t, v.Why, "it was erased by the purge of 2025-10-09T08:53:20Z")
 		}

@@ -46,8 +46,9 @@ var originWords = map[string]string{
 	"unknown": "no trusted text names it", "nowhere": "it was seen nowhere before", "untrusted": "strangers alone named it",
 	"named": "the user wrote its owner's name alone", "listed": "a listing has it, after a stranger had",
 	"visited": "the agent read there before", "earlier": "an earlier turn has it", "author": "a stranger named it as an author",
-	"described": "the user said how to choose it", "called": "the user said a word of its name", "assigned": "a stranger named it in a listing",
-	"folder": "strangers named it",
+	"described": "the user said how to choose it", "called": "the user said a word of its name",
+	"assigned": "a stranger named it in a listing",
+	"folder":   "strangers named it",
 }
 
 // explainSignal says what a signal means, as far as its name tells.
