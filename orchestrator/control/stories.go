@@ -21,8 +21,10 @@ type (
 var (
 	// ErrNoStories is returned by a process that tells no stories.
 	ErrNoStories = errors.New("the process shows no values")
-	// ErrRecordUnknown and ErrRecordAmbiguous are about ids that name no record, or several.
-	ErrRecordUnknown, ErrRecordAmbiguous = ledger.ErrNotFound, ledger.ErrAmbiguous
+	// ErrRecordUnknown is about an id that names no record.
+	ErrRecordUnknown = ledger.ErrNotFound
+	// ErrRecordAmbiguous is about the beginning of several ids.
+	ErrRecordAmbiguous = ledger.ErrAmbiguous
 )
 
 // StoryBackend is a Backend whose process has a ledger and a journal. ReadStory puts the reading on
