@@ -1,0 +1,109 @@
+package messages
+
+import (
+	"bytes"
+
+	"github.com/vedette-dev/vedette/sentinel/stream"
+	"github.com/vedette-dev/vedette/sentinel/stream/span"
+)
+
+// DecodeBody reads a message that isn't streamed. An answer of another type is an error: those of
+// other endpoints hold no call and need no codec.
+func (c *Codec) DecodeBody(body []byte) ([]stream.Event, error) {
+	body = bytes.TrimSpace(body)
+	if typ, _ := span.Text(span.Member(body, "type")); !span.IsObject(body) || string(typ) != "message" {
+		return nil, errMalformed
+	}
+	var events []stream.Event
+	var reason string
+	for it := span.Members(body); it.Next(); {
+		switch string(it.Key) {
+		case "content":
+			if it.Value[0] != '[' {
+				return nil, errMalformed
+			}
+			events = c.readContent(events, it.Value)
+		case "stop_reason":
+			text, _ := span.Text(it.Value)
+			reason = string(text)
+		case "id", "type", "role", "model", "stop_sequence", "usage":
+		default:
+			if !isHarmless(it.Key, it.Value) {
+				events = c.refuse(events, string(it.Key))
+			}
+		}
+	}
+	events = append(events, stream.Event{Kind: stream.Finish, Reason: reason})
+	return append(events, stream.Event{Kind: stream.End}), nil
+}
+
+func (c *Codec) readContent(events []stream.Event, list []byte) []stream.Event {
+	for el := span.Elements(list); el.Next(); {
+		b := &block{call: c.calls}
+		b.kind, b.server = kindOf(el.Value)
+		switch b.kind {
+		case passes:
+			events = append(events, stream.Event{Kind: stream.Pass, Raw: el.Value})
+		case calls:
+			c.calls++
+			events = b.begin(events, el.Value, false)
+			events = append(events, stream.Event{Kind: stream.Close, Call: b.call})
+		default:
+			c.calls++
+			events = append(events, stream.Event{Kind: stream.Refuse, Call: b.call, Code: stream.CodeShape})
+		}
+	}
+	return events
+}
+
+// EncodeBody writes the message as the outputs leave it.
+func (c *Codec) EncodeBody(body []byte, outs []stream.Output) ([]byte, error) {
+	body = bytes.TrimSpace(body)
+	list := []byte{'['}
+	var blocks [][]byte
+	reason := ""
+	for _, o := range outs {
+		switch o.Kind {
+		case stream.Pass:
+			blocks = append(blocks, o.Raw)
+		case stream.Forward:
+			c.forwarded++
+			blocks = append(blocks, o.Call.Head())
+		case stream.Notice:
+			text := span.AppendQuote([]byte(`{"type":"text","text":`), o.Text)
+			blocks = append(blocks, append(text, '}'))
+		case stream.Finish:
+			reason = o.Reason
+		}
+	}
+	list = append(append(list, bytes.Join(blocks, []byte(","))...), ']')
+	was, _ := span.Text(span.Member(body, "stop_reason"))
+	if reason = c.reasonOf(string(was)); reason == string(was) && isList(span.Member(body, "content"), blocks) {
+		return body, nil
+	}
+	return span.Edit(nil, body, func(key string, value []byte) []byte {
+		switch key {
+		case "content":
+			return list
+		case "stop_reason":
+			return span.AppendQuote(nil, reason)
+		case "id", "type", "role", "model", "stop_sequence", "usage":
+			return value
+		}
+		if !isHarmless([]byte(key), value) {
+			return nil
+		}
+		return value
+	}), nil
+}
+
+// isList reports whether a list holds exactly these elements.
+func isList(list []byte, elements [][]byte) bool {
+	n := 0
+	for el := span.Elements(list); el.Next(); n++ {
+		if n >= len(elements) || !bytes.Equal(el.Value, elements[n]) {
+			return false
+		}
+	}
+	return n == len(elements)
+}
