@@ -18,8 +18,7 @@ import (
 )
 
 // options are those of most tests: the checkpoint's own check, and a notice that is easy to find.
-func options(t testing.TB, onBlock stream.OnBlock) stream.Options {
-	t.Helper()
+func options(t require.TestingT, onBlock stream.OnBlock) stream.Options {
 	n, err := stream.ParseNotice("<blocked {tool} by {gate}: {reason}; {decision_id}>")
 	require.NoError(t, err)
 	return stream.Options{OnBlock: onBlock, Notice: n, Check: sentinel.CheckArguments}
@@ -71,6 +70,29 @@ func play(t testing.TB, codec stream.Codec, opts stream.Options, decide func(str
 	}
 	settle(relay.Close())
 	require.Zero(t, relay.Waiting()*btoi(!h.done), "nothing waits at the end")
+	return h
+}
+
+// playHeld sends pieces through a relay and decides the calls when all has come.
+func playHeld(t testing.TB, codec stream.Codec, opts stream.Options, decide func(stream.Call) stream.Decision, pieces ...string) heard {
+	t.Helper()
+	relay := stream.NewRelay(codec, opts)
+	var h heard
+	for _, piece := range pieces {
+		p := relay.Write([]byte(piece))
+		h.take(p)
+		h.judged = append(h.judged, p.Judge...)
+	}
+	p := relay.Close()
+	h.take(p)
+	h.judged = append(h.judged, p.Judge...)
+	for _, c := range h.judged {
+		p, err := relay.Decide(c.Number, decide(c))
+		if !h.done {
+			require.NoError(t, err)
+		}
+		h.take(p)
+	}
 	return h
 }
 

@@ -3,6 +3,7 @@ package stream_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -14,22 +15,31 @@ type part struct {
 
 func txt(s string) part               { return part{text: s} }
 func call(id, name, args string) part { return part{call: &said{id, name, args}} }
-func quote(s string) string           { b, _ := json.Marshal(s); return string(b) }
-func chatLine(delta, rest string) string {
-	return `data: {"id":"c1","object":"chat.completion.chunk","created":7,"model":"m","choices":[{"index":0,"delta":` + delta +
-		`,"finish_reason":null` + rest + "}]}\n\n"
+
+func quote(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+const chatHead = `data: {"id":"c1","object":"chat.completion.chunk","created":7,"model":"m","choices":[`
+
+func chatLine(delta string) string {
+	return chatHead + `{"index":0,"delta":` + delta + `,"finish_reason":null}]}` + "\n\n"
 }
 
 func chatFinish(reason string) string {
-	return `data: {"id":"c1","object":"chat.completion.chunk","created":7,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"` +
-		reason + "\"}]}\n\n"
+	return chatHead + `{"index":0,"delta":{},"finish_reason":"` + reason + "\"}]}\n\n"
 }
 
 const (
-	chatRole  = `data: {"id":"c1","object":"chat.completion.chunk","created":7,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}` + "\n\n"
-	chatUsage = `data: {"id":"c1","object":"chat.completion.chunk","created":7,"model":"m","choices":[],"usage":{"total_tokens":9}}` + "\n\n"
+	chatUsage = chatHead + `],"usage":{"total_tokens":9}}` + "\n\n"
 	chatDone  = "data: [DONE]\n\n"
 )
+
+var chatRole = chatLine(`{"role":"assistant","content":""}`)
 
 // halves cuts arguments into pieces of a few bytes, between characters.
 func halves(args string) []string {
@@ -42,36 +52,62 @@ func halves(args string) []string {
 	return append(out, string(runes))
 }
 
-// upstream writes an answer as a provider of the format would.
-func upstream(format string, parts ...part) string {
-	switch format {
-	case "chat":
-		return upstreamChat(parts)
-	case "messages":
-		return upstreamMessages(parts)
-	}
-	return upstreamResponses(parts)
+// frames are an answer as a provider of a format writes it: what comes first, the frames of each
+// part, and what comes last.
+type frames struct {
+	head  []string
+	parts [][]string
+	tail  []string
 }
 
-func upstreamChat(parts []part) string {
+// join puts frames into one stream and numbers those that have numbers.
+func join(list []string) string {
 	var b strings.Builder
-	b.WriteString(chatRole)
-	n := 0
-	reason := "stop"
+	for n, f := range list {
+		b.WriteString(strings.ReplaceAll(f, "@SEQ", strconv.Itoa(n)))
+	}
+	return b.String()
+}
+
+// upstream writes an answer as a provider of the format would.
+func upstream(format string, parts ...part) string {
+	f := write(format, parts)
+	list := f.head
+	for _, p := range f.parts {
+		list = append(list, p...)
+	}
+	return join(append(list, f.tail...))
+}
+
+func write(format string, parts []part) frames {
+	switch format {
+	case "chat":
+		return writeChat(parts)
+	case "messages":
+		return writeMessages(parts)
+	}
+	return writeResponses(parts)
+}
+
+func writeChat(parts []part) frames {
+	f := frames{head: []string{chatRole}}
+	n, reason := 0, "stop"
 	for _, p := range parts {
 		if p.call == nil {
-			b.WriteString(chatLine(`{"content":`+quote(p.text)+"}", ""))
+			f.parts = append(f.parts, []string{chatLine(`{"content":` + quote(p.text) + "}")})
 			continue
 		}
 		reason = "tool_calls"
-		b.WriteString(chatLine(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":""}}]}`,
-			n, quote(p.call.id), quote(p.call.name)), ""))
+		list := []string{chatLine(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":""}}]}`,
+			n, quote(p.call.id), quote(p.call.name)))}
 		for _, piece := range halves(p.call.args) {
-			b.WriteString(chatLine(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, n, quote(piece)), ""))
+			list = append(list, chatLine(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, n, quote(piece))))
 		}
+		f.parts = append(f.parts, list)
 		n++
 	}
-	return b.String() + chatFinish(reason) + chatUsage + chatDone
+	f.tail = []string{chatFinish(reason), chatUsage, chatDone}
+	return f
 }
 
 func sent(typ, rest string) string {
@@ -81,77 +117,81 @@ func sent(typ, rest string) string {
 const messageStart = `,"message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],` +
 	`"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":3,"output_tokens":1}}`
 
-func upstreamMessages(parts []part) string {
-	var b strings.Builder
-	b.WriteString(sent("message_start", messageStart) + sent("ping", ""))
+func messageEnd(reason string) string {
+	return sent("message_delta", `,"delta":{"stop_reason":"`+reason+`","stop_sequence":null},"usage":{"output_tokens":12}`) +
+		sent("message_stop", "")
+}
+
+func writeMessages(parts []part) frames {
+	f := frames{head: []string{sent("message_start", messageStart), sent("ping", "")}}
 	reason := "end_turn"
 	for n, p := range parts {
 		at := fmt.Sprintf(`,"index":%d`, n)
 		if p.call == nil {
-			b.WriteString(sent("content_block_start", at+`,"content_block":{"type":"text","text":""}`))
-			b.WriteString(sent("content_block_delta", at+`,"delta":{"type":"text_delta","text":`+quote(p.text)+"}"))
-		} else {
-			reason = "tool_use"
-			b.WriteString(sent("content_block_start", at+fmt.Sprintf(`,"content_block":{"type":"tool_use","id":%s,"name":%s,"input":{}}`,
-				quote(p.call.id), quote(p.call.name))))
-			for _, piece := range halves(p.call.args) {
-				b.WriteString(sent("content_block_delta", at+`,"delta":{"type":"input_json_delta","partial_json":`+quote(piece)+"}"))
-			}
-		}
-		b.WriteString(sent("content_block_stop", at))
-	}
-	return b.String() + sent("message_delta", `,"delta":{"stop_reason":"`+reason+`","stop_sequence":null},"usage":{"output_tokens":12}`) +
-		sent("message_stop", "")
-}
-
-// responsesWriter writes events with rising numbers.
-type responsesWriter struct {
-	strings.Builder
-	n int
-}
-
-func (w *responsesWriter) send(typ, rest string) {
-	fmt.Fprintf(w, "event: %s\ndata: {\"type\":\"%s\",\"sequence_number\":%d%s}\n\n", typ, typ, w.n, rest)
-	w.n++
-}
-
-func upstreamResponses(parts []part) string {
-	var w responsesWriter
-	response := `,"response":{"id":"r1","object":"response","status":"%s","model":"m","tools":[{"type":"function","name":"ok"}],"output":[%s]%s}`
-	w.send("response.created", fmt.Sprintf(response, "in_progress", "", ""))
-	var items []string
-	for n, p := range parts {
-		at := fmt.Sprintf(`,"output_index":%d`, n)
-		if p.call != nil {
-			items = append(items, w.sendCall(n, at, *p.call))
+			f.parts = append(f.parts, []string{
+				sent("content_block_start", at+`,"content_block":{"type":"text","text":""}`),
+				sent("content_block_delta", at+`,"delta":{"type":"text_delta","text":`+quote(p.text)+"}"),
+				sent("content_block_stop", at),
+			})
 			continue
 		}
-		id := fmt.Sprintf("msg_%d", n)
-		in := fmt.Sprintf(`,"item_id":"%s"%s,"content_index":0`, id, at)
-		part := `{"type":"output_text","annotations":[],"text":` + quote(p.text) + "}"
-		item := `{"id":"` + id + `","type":"message","status":"completed","role":"assistant","content":[` + part + "]}"
-		w.send("response.output_item.added", at+`,"item":{"id":"`+id+`","type":"message","status":"in_progress","role":"assistant","content":[]}`)
-		w.send("response.content_part.added", in+`,"part":{"type":"output_text","annotations":[],"text":""}`)
-		w.send("response.output_text.delta", in+`,"delta":`+quote(p.text))
-		w.send("response.output_text.done", in+`,"text":`+quote(p.text))
-		w.send("response.content_part.done", in+`,"part":`+part)
-		w.send("response.output_item.done", at+`,"item":`+item)
-		items = append(items, item)
+		reason = "tool_use"
+		list := []string{sent("content_block_start", at+fmt.Sprintf(`,"content_block":{"type":"tool_use","id":%s,"name":%s,"input":{}}`,
+			quote(p.call.id), quote(p.call.name)))}
+		for _, piece := range halves(p.call.args) {
+			list = append(list, sent("content_block_delta", at+`,"delta":{"type":"input_json_delta","partial_json":`+quote(piece)+"}"))
+		}
+		f.parts = append(f.parts, append(list, sent("content_block_stop", at)))
 	}
-	w.send("response.completed", fmt.Sprintf(response, "completed", strings.Join(items, ","), `,"usage":{"total_tokens":5}`))
-	return w.String()
+	f.tail = []string{messageEnd(reason)}
+	return f
 }
 
-func (w *responsesWriter) sendCall(n int, at string, c said) string {
-	id := fmt.Sprintf("fc_%d", n)
-	item := `{"id":"%s","type":"function_call","status":"%s","call_id":%s,"name":%s,"arguments":%s}`
-	in := fmt.Sprintf(`,"item_id":"%s"%s`, id, at)
-	w.send("response.output_item.added", at+`,"item":`+fmt.Sprintf(item, id, "in_progress", quote(c.id), quote(c.name), `""`))
-	for _, piece := range halves(c.args) {
-		w.send("response.function_call_arguments.delta", in+`,"delta":`+quote(piece))
+func numbered(typ, rest string) string { return sent(typ, `,"sequence_number":@SEQ`+rest) }
+
+const responseObject = `,"response":{"id":"r1","object":"response","status":"%s","model":"m",` +
+	`"tools":[{"type":"function","name":"ok"}],"output":[%s]%s}`
+
+func writeResponses(parts []part) frames {
+	f := frames{head: []string{numbered("response.created", fmt.Sprintf(responseObject, "in_progress", "", ""))}}
+	var items []string
+	for n, p := range parts {
+		list, item := writeText(n, p.text)
+		if p.call != nil {
+			list, item = writeCallItem(n, *p.call)
+		}
+		f.parts, items = append(f.parts, list), append(items, item)
 	}
-	w.send("response.function_call_arguments.done", in+`,"arguments":`+quote(c.args))
-	whole := fmt.Sprintf(item, id, "completed", quote(c.id), quote(c.name), quote(c.args))
-	w.send("response.output_item.done", at+`,"item":`+whole)
-	return whole
+	f.tail = []string{numbered("response.completed",
+		fmt.Sprintf(responseObject, "completed", strings.Join(items, ","), `,"usage":{"total_tokens":5}`))}
+	return f
+}
+
+func writeText(n int, text string) (list []string, item string) {
+	id, at := fmt.Sprintf("msg_%d", n), fmt.Sprintf(`,"output_index":%d`, n)
+	in := fmt.Sprintf(`,"item_id":"%s"%s,"content_index":0`, id, at)
+	content := `{"type":"output_text","annotations":[],"text":` + quote(text) + "}"
+	item = `{"id":"` + id + `","type":"message","status":"completed","role":"assistant","content":[` + content + "]}"
+	return []string{
+		numbered("response.output_item.added", at+`,"item":{"id":"`+id+`","type":"message","role":"assistant","content":[]}`),
+		numbered("response.content_part.added", in+`,"part":{"type":"output_text","annotations":[],"text":""}`),
+		numbered("response.output_text.delta", in+`,"delta":`+quote(text)),
+		numbered("response.output_text.done", in+`,"text":`+quote(text)),
+		numbered("response.content_part.done", in+`,"part":`+content),
+		numbered("response.output_item.done", at+`,"item":`+item),
+	}, item
+}
+
+func writeCallItem(n int, c said) (list []string, item string) {
+	id, at := fmt.Sprintf("fc_%d", n), fmt.Sprintf(`,"output_index":%d`, n)
+	const form = `{"id":"%s","type":"function_call","status":"%s","call_id":%s,"name":%s,"arguments":%s}`
+	in := fmt.Sprintf(`,"item_id":"%s"%s`, id, at)
+	list = append(list, numbered("response.output_item.added",
+		at+`,"item":`+fmt.Sprintf(form, id, "in_progress", quote(c.id), quote(c.name), `""`)))
+	for _, piece := range halves(c.args) {
+		list = append(list, numbered("response.function_call_arguments.delta", in+`,"delta":`+quote(piece)))
+	}
+	item = fmt.Sprintf(form, id, "completed", quote(c.id), quote(c.name), quote(c.args))
+	return append(list, numbered("response.function_call_arguments.done", in+`,"arguments":`+quote(c.args)),
+		numbered("response.output_item.done", at+`,"item":`+item)), item
 }

@@ -16,7 +16,7 @@ func (c *Codec) DecodeBody(body []byte) ([]stream.Event, error) {
 	}
 	var events []stream.Event
 	for it := span.Members(body); it.Next(); {
-		if !isBodyMember(string(it.Key)) && !isHarmless(it.Key, it.Value, chunkNames) {
+		if !isBodyMember(string(it.Key), it.Value) {
 			events = c.refuse(events, &chunk{unknown: "." + string(it.Key)})
 		}
 	}
@@ -34,12 +34,17 @@ func (c *Codec) DecodeBody(body []byte) ([]stream.Event, error) {
 	return append(events, stream.Event{Kind: stream.End}), nil
 }
 
-func isBodyMember(key string) bool {
+// isBodyMember reports whether a member of a completion is known or harmless.
+func isBodyMember(key string, value []byte) bool {
 	switch key {
-	case "id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier":
+	case "choices":
 		return true
+	case "usage":
+		return span.Counts(value)
+	case "id", "object", "created", "model", "system_fingerprint", "service_tier":
+		return !span.HoldsCall(value)
 	}
-	return false
+	return isHarmless([]byte(key), value, chunkNames)
 }
 
 // isChoiceMember reports whether a member of a choice that holds a message is known or harmless.
@@ -156,7 +161,7 @@ func (c *Codec) EncodeBody(body []byte, outs []stream.Output) ([]byte, error) {
 		switch {
 		case key == "choices":
 			return list
-		case isBodyMember(key) || isHarmless([]byte(key), value, chunkNames):
+		case isBodyMember(key, value):
 			return value
 		}
 		return nil

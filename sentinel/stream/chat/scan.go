@@ -21,7 +21,9 @@ func (c *Codec) scanChunk(ch *chunk) bool {
 	for it := span.Members(ch.data); it.Next(); {
 		switch string(it.Key) {
 		case "usage":
-			ch.usage = !span.IsNull(it.Value)
+			if ch.usage = !span.IsNull(it.Value); !span.Counts(it.Value) {
+				ch.unknown = ".usage"
+			}
 		case "error":
 			if !span.IsNull(it.Value) {
 				ch.fault = it.Value

@@ -26,9 +26,8 @@ func (c *Codec) DecodeBody(body []byte) ([]stream.Event, error) {
 		case "stop_reason":
 			text, _ := span.Text(it.Value)
 			reason = string(text)
-		case "id", "type", "role", "model", "stop_sequence", "usage":
 		default:
-			if !isHarmless(it.Key, it.Value) {
+			if !isBodyMember(string(it.Key), it.Value) {
 				events = c.refuse(events, string(it.Key))
 			}
 		}
@@ -87,14 +86,23 @@ func (c *Codec) EncodeBody(body []byte, outs []stream.Output) ([]byte, error) {
 			return list
 		case "stop_reason":
 			return span.AppendQuote(nil, reason)
-		case "id", "type", "role", "model", "stop_sequence", "usage":
-			return value
 		}
-		if !isHarmless([]byte(key), value) {
+		if !isBodyMember(key, value) {
 			return nil
 		}
 		return value
 	}), nil
+}
+
+// isBodyMember reports whether a member of a message is known or harmless.
+func isBodyMember(key string, value []byte) bool {
+	switch key {
+	case "usage":
+		return span.Counts(value)
+	case "id", "type", "role", "model", "stop_sequence":
+		return !span.HoldsCall(value)
+	}
+	return isHarmless([]byte(key), value)
 }
 
 // isList reports whether a list holds exactly these elements.

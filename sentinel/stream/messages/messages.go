@@ -98,7 +98,6 @@ type event struct {
 	delta   []byte
 	deltaAt int // in raw
 	message []byte
-	usage   []byte
 	fault   []byte
 	unknown bool // a member may carry a call
 }
@@ -161,7 +160,7 @@ func (e *event) read(data []byte) {
 		case "message":
 			e.message = it.Value
 		case "usage":
-			e.usage = it.Value
+			e.unknown = e.unknown || !span.Counts(it.Value)
 		case "error":
 			e.fault = it.Value
 		default:
@@ -232,6 +231,9 @@ func (c *Codec) onMessageStart(events []stream.Event, e *event) ([]stream.Event,
 				return events, errMalformed // a call could be in it
 			}
 		case "usage":
+			if !span.Counts(it.Value) {
+				return events, errMalformed
+			}
 			c.usage = bytes.Clone(it.Value)
 		case "id", "type", "role", "model", "stop_reason", "stop_sequence":
 		default:

@@ -241,8 +241,12 @@ func isResponse(object []byte) bool {
 	}
 	for it := span.Members(object); it.Next(); {
 		switch string(it.Key) {
-		case "output", "tools", "tool_choice", "parallel_tool_calls", "max_tool_calls", "instructions", "usage", "reasoning", "text",
+		case "output", "tools", "tool_choice", "parallel_tool_calls", "max_tool_calls", "instructions", "reasoning", "text",
 			"metadata", "prompt", "error", "id", "input", "tool_usage":
+		case "usage":
+			if !span.Counts(it.Value) {
+				return false
+			}
 		case "output_text":
 			if it.Value[0] != '"' && !span.IsNull(it.Value) {
 				return false

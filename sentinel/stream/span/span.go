@@ -315,6 +315,27 @@ func HoldsCall(value []byte) bool {
 	return false
 }
 
+// Counts reports whether a usage object counts and says nothing else. The names in it speak of
+// tools, so it may hold those, but then no text.
+func Counts(usage []byte) bool { return !HoldsCall(usage) || !holdsText(usage) }
+
+func holdsText(value []byte) bool {
+	if len(value) > 0 && value[0] == '{' {
+		for it := Members(value); it.Next(); {
+			if holdsText(it.Value) {
+				return true
+			}
+		}
+		return false
+	}
+	for it := Elements(value); it.Next(); {
+		if holdsText(it.Value) {
+			return true
+		}
+	}
+	return len(value) > 0 && value[0] == '"'
+}
+
 func namesCallKind(value []byte) bool {
 	text, ok := Text(value)
 	return ok && NamesCall(text)
