@@ -100,7 +100,7 @@ func (c *Codec) onStart(events []stream.Event, e *event) ([]stream.Event, error)
 func (b *block) begin(events []stream.Event, object []byte, streamed bool) []stream.Event {
 	var start stream.Start
 	var input []byte
-	odd := false
+	odd, list := false, false
 	head := span.Edit(nil, object, func(key string, value []byte) []byte {
 		text, isText := span.Text(value)
 		switch key {
@@ -110,7 +110,7 @@ func (b *block) begin(events []stream.Event, object []byte, streamed bool) []str
 		case "name":
 			start.Name, odd = string(text), odd || !isText
 		case "input":
-			if odd = odd || value[0] != '{' && !span.IsNull(value); !span.IsEmpty(value) {
+			if list = value[0] != '{' && !span.IsNull(value); !span.IsEmpty(value) {
 				input = value
 			}
 			return []byte("{}")
@@ -127,6 +127,9 @@ func (b *block) begin(events []stream.Event, object []byte, streamed bool) []str
 	events = append(events, stream.Event{Kind: stream.Begin, Call: b.call, Start: start})
 	if odd {
 		return append(events, stream.Event{Kind: stream.Spoil, Call: b.call, Code: stream.CodeShape})
+	}
+	if list {
+		return append(events, stream.Event{Kind: stream.Spoil, Call: b.call, Code: stream.CodeArguments})
 	}
 	if input != nil {
 		b.filled = true

@@ -49,21 +49,39 @@ func (c *Codec) writeEvent(dst []byte, typ, rest string) []byte {
 	return append(append(append(dst, ','), rest...), "}\n\n"...)
 }
 
+// change is a number to write at a place.
+type change struct {
+	at span.Place
+	n  int
+}
+
 // writeRaw writes an event as it came, with the numbers that are the client's.
 func (c *Codec) writeRaw(dst, raw []byte, m stream.Mark, index int) []byte {
+	sequence, output := change{at: m.Second}, change{m.First, index}
 	if m.Second.To > 0 {
 		was, ok := span.Number(raw[m.Second.From:m.Second.To])
 		if ok && c.sequence < 0 {
 			c.sequence = was
 		}
-		if n := c.number(); !ok || n != was {
-			raw, m.First = replace(raw, m.Second, strconv.Itoa(n), m.First)
+		if sequence.n = c.number(); ok && sequence.n == was {
+			sequence.at.To = 0
 		}
 	}
-	if index >= 0 && m.First.To > 0 && string(raw[m.First.From:m.First.To]) != strconv.Itoa(index) {
-		raw, _ = replace(raw, m.First, strconv.Itoa(index), m.First)
+	if was, ok := span.Number(raw[m.First.From:m.First.To]); index < 0 || ok && was == index {
+		output.at.To = 0
 	}
-	return append(dst, raw...)
+	first, second := sequence, output
+	if output.at.From < sequence.at.From {
+		first, second = output, sequence
+	}
+	from := 0
+	for _, ch := range [2]change{first, second} {
+		if ch.at.To > 0 {
+			dst = span.AppendNumber(append(dst, raw[from:ch.at.From]...), ch.n)
+			from = ch.at.To
+		}
+	}
+	return append(dst, raw[from:]...)
 }
 
 // replace puts a text at a place and returns where another place is then.

@@ -91,8 +91,13 @@ func (it *Iter) Next() bool {
 
 // skip goes past blanks, commas and colons: in valid JSON they decide nothing.
 func (it *Iter) skip() {
-	for it.at < len(it.raw) && strings.IndexByte(" \t\r\n,:", it.raw[it.at]) >= 0 {
-		it.at++
+	for it.at < len(it.raw) {
+		switch it.raw[it.at] {
+		case ' ', '\t', '\r', '\n', ',', ':':
+			it.at++
+		default:
+			return
+		}
 	}
 }
 
