@@ -70,7 +70,7 @@ func showName(c Call) string {
 	if c.Server != "" {
 		name = c.Server + "/" + c.Name
 	}
-	if !isWord(name) || quotesValue(name, c.Args) {
+	if !isWord(name) || quotesValue(name, c.Args, leastInName) {
 		return "a tool"
 	}
 	return name
@@ -101,11 +101,13 @@ const (
 	maxReason = 400
 	// leastQuoted is the length from which a value that occurs in a reason counts as quoted.
 	leastQuoted = 4
+	// leastInName is that length for a tool's name: short values are parts of many names.
+	leastInName = 8
 )
 
 func showReason(reason string, c Call) string {
 	const none = "the call isn't allowed"
-	if !utf8.ValidString(reason) || quotesValue(reason, c.Args) {
+	if !utf8.ValidString(reason) || quotesValue(reason, c.Args, leastQuoted) {
 		return none
 	}
 	line := strings.Join(strings.FieldsFunc(reason, func(r rune) bool {
@@ -117,16 +119,16 @@ func showReason(reason string, c Call) string {
 	return textcut.Head(line, maxReason)
 }
 
-// quotesValue reports whether a text holds a value of the arguments. Of arguments that aren't
+// quotesValue reports whether a text holds a value of the arguments of at least so many bytes. Of arguments that aren't
 // JSON each run of letters and digits counts as one.
-func quotesValue(text string, args []byte) bool {
+func quotesValue(text string, args []byte, least int) bool {
 	if len(args) == 0 || text == "" {
 		return false
 	}
 	text = strings.ToLower(text)
 	quotes := func(value string) bool {
 		value = strings.ToLower(strings.TrimSpace(value))
-		return len(value) >= leastQuoted && strings.Contains(text, value)
+		return len(value) >= least && strings.Contains(text, value)
 	}
 	d := jsontext.NewDecoder(strings.NewReader(string(args)))
 	for {
