@@ -244,10 +244,11 @@ func TestChatIndices(t *testing.T) {
 		return `{` + index + id + `"type":"function","function":{"name":"` + name + `","arguments":"{\"n\":1}"}}`
 	}
 	for name, in := range map[string]string{
-		"no index":           two(element("", `"id":"a",`, "ok_a"), element("", `"id":"b",`, "ok_b")),
-		"no index, no id":    two(element("", "", "ok_a"), element("", "", "ok_b")),
-		"index 0 each":       two(element(`"index":0,`, `"id":"a",`, "ok_a"), element(`"index":0,`, `"id":"b",`, "ok_b")),
-		"two in one chunk":   chatLine(`{"tool_calls":[` + element(`"index":0,`, `"id":"a",`, "ok_a") + "," + element(`"index":1,`, `"id":"b",`, "ok_b") + `]}`),
+		"no index":        two(element("", `"id":"a",`, "ok_a"), element("", `"id":"b",`, "ok_b")),
+		"no index, no id": two(element("", "", "ok_a"), element("", "", "ok_b")),
+		"index 0 each":    two(element(`"index":0,`, `"id":"a",`, "ok_a"), element(`"index":0,`, `"id":"b",`, "ok_b")),
+		"two in one chunk": chatLine(`{"tool_calls":[` + element(`"index":0,`, `"id":"a",`, "ok_a") + "," +
+			element(`"index":1,`, `"id":"b",`, "ok_b") + `]}`),
 		"from 1, with a gap": two(element(`"index":1,`, `"id":"a",`, "ok_a"), element(`"index":5,`, `"id":"b",`, "ok_b")),
 		"null":               two(element(`"index":null,`, `"id":"a",`, "ok_a"), element(`"index":null,`, `"id":"b",`, "ok_b")),
 		"name again": chatLine(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"ok_a","arguments":"{\"n\""}}]}`) +
@@ -353,7 +354,8 @@ func TestResponsesApprovalRequest(t *testing.T) {
 
 // What the provider runs itself passes: searches, code, images, MCP calls and lists.
 func TestResponsesBuiltInTools(t *testing.T) {
-	for _, typ := range []string{"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call", "mcp_list_tools"} {
+	for _, typ := range []string{"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call",
+		"mcp_call", "mcp_list_tools"} {
 		item := `{"id":"f","type":"` + typ + `","status":"completed","arguments":"{}","tools":[{"name":"t"}]}`
 		in := join([]string{begins["responses"], added(item),
 			numbered("response."+typ+".completed", `,"output_index":0,"item_id":"f"`), itemDone(item), completed(item)})
@@ -390,8 +392,27 @@ func TestGoOpenAIReadsIt(t *testing.T) {
 	require.Equal(t, openai.FinishReasonToolCalls, reason)
 	require.Equal(t, "[DONE]", events[len(events)-1].data)
 
-	body, _ := playBody(t, "chat", options(t, stream.Continue), whole("chat", []part{txt("a"), call("1", "ok_a", `{}`), call("2", "bad", `{}`)}))
+	in = whole("chat", []part{txt("a"), call("1", "ok_a", `{}`), call("2", "bad", `{}`)})
+	body, _ := playBody(t, "chat", options(t, stream.Continue), in)
 	var c openai.ChatCompletionResponse
 	require.NoError(t, json.Unmarshal([]byte(body), &c))
 	require.Len(t, c.Choices[0].Message.ToolCalls, 1)
+}
+
+// A call that the response's end repeats twice would run twice.
+func TestResponsesEndRepeatsOnce(t *testing.T) {
+	item := strings.ReplaceAll(evilItem, `"t"`, `"ok"`)
+	in := join([]string{begins["responses"], added(strings.ReplaceAll(item, evil, "")), itemDone(item), completed(item + "," + item)})
+	_, h := hear(t, "responses", options(t, stream.Terminate), in)
+	require.Equal(t, &stream.Error{Code: stream.CodeMismatch}, h.err)
+	require.NotContains(t, h.out, "response.completed")
+}
+
+// Data over several lines is written in one, also what of it a call is written with.
+func TestLineFeedsInACall(t *testing.T) {
+	in := "data: {\"id\":\"a\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"c\",\"extra\":[\ndata: 1],\n" +
+		"data: \"function\":{\"name\":\"ok\",\"arguments\":\"{}\"}}]}}]}\n\n"
+	a, h := hear(t, "chat", options(t, stream.Terminate), in+chatFinish("tool_calls")+chatDone)
+	require.Len(t, a.calls[0], 1)
+	require.Contains(t, h.out, `"extra":[ 1]`)
 }

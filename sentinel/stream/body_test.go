@@ -3,6 +3,7 @@ package stream_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -161,7 +162,7 @@ func TestOneVerdict(t *testing.T) {
 							last = append(last, p)
 						}
 					}
-					parts = append(first, last...)
+					parts = slices.Concat(first, last)
 				}
 				opts := options(t, stream.OnBlock(rapid.IntRange(0, 1).Draw(t, "onBlock")))
 				in := whole(format, parts)
@@ -211,7 +212,8 @@ func TestBodies(t *testing.T) {
 // Of several choices those behind a blocked call aren't forwarded where it ends the answer.
 func TestBodyWithChoices(t *testing.T) {
 	in := `{"id":"c","choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"},` +
-		`{"index":1,"message":{"tool_calls":[{"id":"1","type":"function","function":{"name":"bad","arguments":"{}"}}]},"finish_reason":"tool_calls"},` +
+		`{"index":1,"message":{"tool_calls":[{"id":"1","type":"function","function":{"name":"bad","arguments":"{}"}}]},` +
+		`"finish_reason":"tool_calls"},` +
 		`{"index":2,"message":{"content":"LATER"},"finish_reason":"stop"}]}`
 	out, _ := playBody(t, "chat", options(t, stream.Terminate), in)
 	require.NotContains(t, out, "LATER")

@@ -281,7 +281,6 @@ func readResponses(out string) (answer, error) {
 type responseReader struct {
 	answer
 	at   map[int]*responseItem
-	args map[int]string
 	list []responseItem
 }
 

@@ -173,7 +173,7 @@ func TestEveryStreamKeepsThePromise(t *testing.T) {
 				text, calls := expect(parts, onBlock)
 				require.NoError(t, h.err)
 				require.Equal(t, text, a.text[0], in)
-				require.Equal(t, len(calls), len(a.calls[0]))
+				require.Len(t, a.calls[0], len(calls))
 				for i := range calls {
 					require.Equal(t, calls[i], a.calls[0][i])
 				}

@@ -116,6 +116,7 @@ func (c *Codec) Decode(events []stream.Event, f sse.Frame) ([]stream.Event, erro
 	if !span.IsObject(ch.data) {
 		return events, errMalformed
 	}
+	ch.data = f.Raw[ch.at : ch.at+len(ch.data)] // line feeds between its parts are blanks there
 	if !c.scanChunk(&ch) {
 		return events, errMalformed
 	}

@@ -26,7 +26,7 @@ func (c *Codec) scanChunk(ch *chunk) bool {
 				ch.unknown = ".usage"
 			}
 		case "error":
-			if !span.IsNull(it.Value) {
+			if !span.IsEmpty(it.Value) {
 				ch.fault = it.Value
 			}
 		case "choices":

@@ -24,6 +24,8 @@ func isServerBlock(typ string) bool {
 func kindOf(object []byte) (kind blockKind, server bool) {
 	typ, _ := span.Text(span.Member(object, "type"))
 	switch {
+	case span.NamesTwice(object):
+		return dropped, false
 	case string(typ) == "tool_use":
 		return calls, false
 	case isServerBlock(string(typ)):
@@ -122,7 +124,8 @@ func (b *block) begin(events []stream.Event, object []byte, streamed bool) []str
 	if start.Head = head; !streamed {
 		start.Head = object
 	} else if span.Member(object, "input") == nil {
-		start.Head = append(head[:len(head)-1], `,"input":{}}`...)
+		head = append(head[:len(head)-1], `,"input":{}}`...)
+		start.Head = head
 	}
 	events = append(events, stream.Event{Kind: stream.Begin, Call: b.call, Start: start})
 	if odd {

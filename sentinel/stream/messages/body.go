@@ -60,7 +60,6 @@ func (c *Codec) EncodeBody(body []byte, outs []stream.Output) ([]byte, error) {
 	body = bytes.TrimSpace(body)
 	list := []byte{'['}
 	var blocks [][]byte
-	reason := ""
 	for _, o := range outs {
 		switch o.Kind {
 		case stream.Pass:
@@ -71,13 +70,12 @@ func (c *Codec) EncodeBody(body []byte, outs []stream.Output) ([]byte, error) {
 		case stream.Notice:
 			text := span.AppendQuote([]byte(`{"type":"text","text":`), o.Text)
 			blocks = append(blocks, append(text, '}'))
-		case stream.Finish:
-			reason = o.Reason
 		}
 	}
 	list = append(append(list, bytes.Join(blocks, []byte(","))...), ']')
 	was, _ := span.Text(span.Member(body, "stop_reason"))
-	if reason = c.reasonOf(string(was)); reason == string(was) && isList(span.Member(body, "content"), blocks) {
+	reason := c.reasonOf(string(was))
+	if reason == string(was) && isList(span.Member(body, "content"), blocks) {
 		return body, nil
 	}
 	return span.Edit(nil, body, func(key string, value []byte) []byte {

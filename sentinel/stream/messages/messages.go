@@ -116,6 +116,7 @@ func (c *Codec) Decode(events []stream.Event, f sse.Frame) ([]stream.Event, erro
 	if !span.IsObject(data) {
 		return events, errMalformed
 	}
+	data = f.Raw[e.at : e.at+len(data)] // line feeds between its parts are blanks there
 	typ, _ := span.Text(span.Member(data, "type"))
 	e.typ = string(typ)
 	switch {
@@ -221,7 +222,7 @@ func (c *Codec) refuse(events []stream.Event, name string) []stream.Event {
 }
 
 func (c *Codec) onMessageStart(events []stream.Event, e *event) ([]stream.Event, error) {
-	if c.phase != before || e.unknown || e.message == nil || e.message[0] != '{' {
+	if c.phase != before || e.unknown || e.block != nil || e.delta != nil || e.message == nil || e.message[0] != '{' {
 		return events, errMalformed
 	}
 	for it := span.Members(e.message); it.Next(); {

@@ -197,7 +197,7 @@ func (c *Codec) writeEnd(dst []byte, o stream.Output) []byte {
 		return dst
 	}
 	c.ended = true
-	if o.Raw != nil {
+	if o.Raw != nil && o.Mark.First.To > 0 {
 		output, changed := c.outputOf(o)
 		if !changed {
 			return c.writeRaw(dst, o.Raw, stream.Mark{Second: o.Mark.Second}, -1)

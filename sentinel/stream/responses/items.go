@@ -12,6 +12,9 @@ import (
 // nothing of it.
 func kindOf(object []byte) (itemKind, string) {
 	typ, _ := span.Text(span.Member(object, "type"))
+	if span.NamesTwice(object) {
+		return dropped, string(typ)
+	}
 	switch string(typ) {
 	case "function_call", "mcp_approval_request":
 		return calls, string(typ)
@@ -66,9 +69,15 @@ func readCallItem(object []byte) callItem {
 	return ci
 }
 
+// maxItems bounds the items of an answer.
+const maxItems = 4096
+
 func (c *Codec) onAdded(events []stream.Event, e *event) ([]stream.Event, error) {
 	if e.index < 0 || e.item == nil || e.item[0] != '{' || c.indices[e.index] != nil || e.response != nil || e.delta != nil {
 		return events, errMalformed
+	}
+	if len(c.items) >= maxItems {
+		return events, &stream.Error{Code: stream.CodeTooLarge}
 	}
 	it := &item{place: len(c.items), out: -1}
 	it.kind, it.typ = kindOf(e.item)
@@ -242,7 +251,7 @@ func isResponse(object []byte) bool {
 	for it := span.Members(object); it.Next(); {
 		switch string(it.Key) {
 		case "output", "tools", "tool_choice", "parallel_tool_calls", "max_tool_calls", "instructions", "reasoning", "text",
-			"metadata", "prompt", "error", "id", "input", "tool_usage":
+			"metadata", "prompt", "error", "id", "status", "input", "tool_usage":
 		case "usage":
 			if !span.Counts(it.Value) {
 				return false
@@ -266,9 +275,13 @@ func (c *Codec) onResponseEnd(events []stream.Event, e *event) ([]stream.Event, 
 		return events, errMalformed
 	}
 	place := 0
+	e.mark.First = span.Place{}
 	for el := span.Members(e.response); el.Next(); {
 		if string(el.Key) != "output" {
 			continue
+		}
+		if el.Value[0] != '[' {
+			return events, errMalformed
 		}
 		e.mark.First = span.Place{From: e.respAt + el.From, To: e.respAt + el.From + len(el.Value)}
 		for out := span.Elements(el.Value); out.Next(); place++ {
@@ -276,6 +289,9 @@ func (c *Codec) onResponseEnd(events []stream.Event, e *event) ([]stream.Event, 
 				return events, errMismatch
 			}
 		}
+	}
+	if e.mark.First.To == 0 || e.response[0] != '{' {
+		return events, errMalformed
 	}
 	c.done = true
 	events = append(events, stream.Event{Kind: stream.Finish, Raw: e.raw, Reason: e.typ, Mark: e.mark})

@@ -132,6 +132,7 @@ func (c *Codec) Decode(events []stream.Event, f sse.Frame) ([]stream.Event, erro
 	if !span.IsObject(data) {
 		return events, errMalformed
 	}
+	data = f.Raw[e.at : e.at+len(data)] // line feeds between its parts are blanks there
 	if e.read(data); len(f.Name) > 0 && string(f.Name) != e.typ {
 		return events, errMalformed
 	}
@@ -141,7 +142,7 @@ func (c *Codec) Decode(events []stream.Event, f sse.Frame) ([]stream.Event, erro
 // isHarmless reports whether a member that isn't known can't carry a call.
 func isHarmless(key, value []byte) bool {
 	return span.IsEmpty(value) || !span.MayCarryCall(key, value) && !span.Resembles(key, "type", "item", "response", "output", "delta",
-		"arguments", "name", "id", "call_id", "output_index", "item_id", "input")
+		"arguments", "name", "id", "call_id", "output_index", "item_id", "input", "server_label", "status")
 }
 
 // read looks at the members of an event.

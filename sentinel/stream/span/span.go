@@ -306,7 +306,7 @@ func HoldsCall(value []byte) bool {
 	switch value[0] {
 	case '{':
 		for it := Members(value); it.Next(); {
-			if MayCarryCall(it.Key, it.Value) || string(it.Key) == "type" && namesCallKind(it.Value) {
+			if MayCarryCall(it.Key, it.Value) || strings.EqualFold(string(it.Key), "type") && namesCallKind(it.Value) {
 				return true
 			}
 		}
@@ -344,6 +344,19 @@ func holdsText(value []byte) bool {
 func namesCallKind(value []byte) bool {
 	text, ok := Text(value)
 	return ok && NamesCall(text)
+}
+
+// NamesTwice reports whether an object has a name in two letter cases: decoders that fold case
+// read the other one.
+func NamesTwice(object []byte) bool {
+	for it := Members(object); it.Next(); {
+		for rest := it; rest.Next(); {
+			if bytes.EqualFold(it.Key, rest.Key) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Resembles reports whether a name that isn't known is a known one in other letters: a decoder

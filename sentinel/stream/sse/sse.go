@@ -52,7 +52,6 @@ type Reader struct {
 type block struct {
 	fields   int
 	odd      bool
-	name     []byte
 	nameFrom int
 	nameTo   int
 	hasName  bool
@@ -281,7 +280,8 @@ func (r *Reader) writeFrame(name, data []byte) Frame {
 		}
 		out = append(out, c)
 	}
-	r.written = append(out, "\n\n"...)
+	out = append(out, "\n\n"...)
+	r.written = out
 	// The data is judged with its line feeds: a blank in their place could make a text valid.
 	return Frame{Name: name, Data: data, Raw: r.written, DataAt: at}
 }

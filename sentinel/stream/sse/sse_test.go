@@ -70,7 +70,8 @@ func TestFrames(t *testing.T) {
 
 // A frame beyond the bound is an error, also one that never ends.
 func TestTooLarge(t *testing.T) {
-	for _, in := range []string{"data: " + strings.Repeat("x", 100), strings.Repeat("data: x\n", 20), "data: " + strings.Repeat("x", 100) + "\n\n"} {
+	long := "data: " + strings.Repeat("x", 100)
+	for _, in := range []string{long, long + "\n\n", strings.Repeat("data: x\n", 20)} {
 		r := sse.Reader{Max: 64}
 		r.Feed([]byte(in))
 		_, _, err := r.Next()
