@@ -35,8 +35,6 @@ func completed(output string) string {
 	return numbered("response.completed", `,"response":{"id":"r","object":"response","output":[`+output+`]}`)
 }
 
-const emptyItem = `{"id":"f","type":"function_call","call_id":"c","name":"t","arguments":""}`
-
 // attacks are the chunks of testdata/attacks.json, by format and name: each tries to get a call to
 // a client without a Decision. @SEQ stands for a number of the Responses format.
 func attacks(t require.TestingT) map[string]map[string]string {
