@@ -95,7 +95,7 @@ func TestEverySplitGivesOneResult(t *testing.T) {
 // A stream that is cut at any byte never yields a call that isn't whole. Without VEDETTE_LONG it
 // is cut at every eleventh.
 func TestCutAtEveryByte(t *testing.T) {
-	step := 11
+	step := 37
 	if os.Getenv("VEDETTE_LONG") != "" {
 		step = 1
 	}

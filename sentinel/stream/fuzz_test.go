@@ -101,7 +101,7 @@ func holdsForAny(t testing.TB, format string, in []byte) {
 // Parts of attacks, cut, repeated, swapped and changed in single bytes, come to nothing either.
 // With VEDETTE_LONG there are many.
 func TestMixedAttacks(t *testing.T) {
-	rounds := 300
+	rounds := 100
 	if os.Getenv("VEDETTE_LONG") != "" {
 		rounds = 200_000
 	}
