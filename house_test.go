@@ -136,9 +136,11 @@ var rooms = map[string]room{
 	"orchestrator/idempotency": {[]string{"sentinel/journal", "sentinel/store"}, "it keeps answers and knows no operation"},
 	"orchestrator/api": {[]string{"orchestrator", "orchestrator/access", "orchestrator/cases", "orchestrator/handover",
 		"orchestrator/idempotency",
-		"orchestrator/problem", "orchestrator/records/query", "sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/pause", "skills"},
+		"orchestrator/policies", "orchestrator/problem", "orchestrator/records/query", "orchestrator/records/story",
+		"sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/pause", "skills"},
 		"it carries a caller's words to what answers them, decides nothing and builds no part"},
-	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/problem", "sentinel", "sentinel/approval",
+	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/problem", "orchestrator/records/story", "sentinel",
+		"sentinel/approval",
 		"sentinel/ledger"}, "it shows people what others decide, carries their word and builds no part"},
 	"orchestrator/assistants": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/assistants/threads",
 		"orchestrator/problem", "sentinel", "sentinel/approval", "skills"},
@@ -150,7 +152,8 @@ var rooms = map[string]room{
 	"orchestrator/access/oidc": {[]string{"orchestrator/access"}, "it checks an issuer's tokens and knows no server"},
 	"orchestrator/serve": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/access/oidc", "orchestrator/problem",
 		"orchestrator/telemetry", "sentinel", "sentinel/store", "skills"}, "it listens, and hands requests to handlers that it is given"},
-	"orchestrator/control": {[]string{"orchestrator/access", "sentinel", "sentinel/approval", "sentinel/pause"},
+	"orchestrator/control": {[]string{"orchestrator/access", "orchestrator/records/story", "sentinel", "sentinel/approval",
+		"sentinel/ledger", "sentinel/pause"},
 		"it carries an operator's word to the process and knows no more of it"},
 	"orchestrator/hook": {[]string{"internal/textcut", "skills"},
 		"it asks a server over HTTP, as any other program would, and decides nothing"},
@@ -168,13 +171,19 @@ var rooms = map[string]room{
 		"it decides cases with gates that run nothing, knows no model or store, and of the gates only how the judge sums"},
 	"orchestrator/records/query": {[]string{"internal/terminal", "sentinel", "sentinel/approval", "sentinel/habit", "sentinel/ledger",
 		"sentinel/pause", "skills"}, "it reads records and the words that they may have, and opens no database"},
+	"orchestrator/records/story": {[]string{"internal/terminal", "sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/store"},
+		"it tells what was recorded of a call; who may be told is its caller's to know"},
+	"orchestrator/records/shown": {[]string{"internal/advice", "orchestrator/policies", "orchestrator/records", "orchestrator/records/story",
+		"sentinel/journal", "sentinel/ledger", "sentinel/store", "sentinel/store/keys"}, "it opens a database for its owner, and no server"},
+	"orchestrator/policies": {[]string{"config", "sentinel/store"}, "it keeps texts under their digests and applies none of them"},
 	"orchestrator/records": {[]string{"internal/advice", "internal/terminal", "orchestrator/assistants/threads", "orchestrator/history",
 		"orchestrator/records/query", "sentinel", "sentinel/approval",
 		"sentinel/habit", "sentinel/journal", "sentinel/ledger", "sentinel/store", "sentinel/store/keys"},
 		"it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
 		"orchestrator/access", "orchestrator/answers", "orchestrator/assistants/threads", "orchestrator/control", "orchestrator/handover",
-		"orchestrator/maintenance", "orchestrator/models", "orchestrator/notify", "orchestrator/skillqueue",
+		"orchestrator/maintenance", "orchestrator/models", "orchestrator/notify", "orchestrator/policies", "orchestrator/records/story",
+		"orchestrator/skillqueue",
 		"sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"},
 		"it builds and does nothing else: what runs lives beside its noun"},
 	"orchestrator/telemetry": {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "orchestrator/models",
@@ -187,7 +196,7 @@ var rooms = map[string]room{
 	"cmd/vedette": {[]string{"cmd/vedette/command", "orchestrator"}, "it calls command.Main"},
 	"cmd/vedette/command": {[]string{"cmd/vedette/demo", "cmd/vedette/setup", "internal/terminal", "orchestrator", "orchestrator/cases",
 		"orchestrator/control", "orchestrator/doctor", "orchestrator/eval", "orchestrator/policy", "orchestrator/records",
-		"orchestrator/records/query", "orchestrator/serve", "sentinel/pause", "skills/run/exec"},
+		"orchestrator/records/query", "orchestrator/records/shown", "orchestrator/serve", "sentinel/pause", "skills/run/exec"},
 		"flags, one call and printing: it builds nothing and opens no store"},
 	"cmd/vedette/handlers": {[]string{"orchestrator/api", "orchestrator/assistants", "orchestrator/serve", "orchestrator/web"},
 		"it puts handlers behind the server, and decides nothing"},
@@ -348,9 +357,9 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 42, // it puts everything together
-	"imports cmd/vedette/command":   13, // each command calls another room
-	"imports orchestrator/api":      13, // each group of operations carries to another room
+	"imports orchestrator/assembly": 44, // it puts everything together
+	"imports cmd/vedette/command":   14, // each command calls another room
+	"imports orchestrator/api":      15, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record
 }
 

@@ -117,6 +117,15 @@ func (d door) RevokeToken(ctx context.Context, begin, by string) (control.Token,
 	return t, err
 }
 
+// ReadStory tells all that is kept of a call, with values. It logs who asked; the ledger has it too.
+func (d door) ReadStory(ctx context.Context, id string, who control.StoryReader) (control.Story, error) {
+	s, err := d.parts.Stories.TellWithValues(ctx, id, who)
+	if err == nil && s.Opened != nil {
+		d.log.Info("values of a call were shown", "decision", s.About.Decision, "by", who.By, "via", who.Via)
+	}
+	return s, err
+}
+
 // AnswerApproval takes a person's answer.
 func (d door) AnswerApproval(ctx context.Context, a control.ApprovalAnswer) (control.ApprovalItem, error) {
 	if d.parts.Inbox == nil {

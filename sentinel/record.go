@@ -24,6 +24,8 @@ const (
 
 	RecordReloaded      = "reloaded"       // another policy came in force
 	RecordReloadRefused = "reload_refused" // it loosens, or needs a restart
+
+	RecordValuesRead = "values_read" // a person was shown values of a call
 )
 
 // Record is one entry for the ledger, with the values that go to the journal
@@ -67,7 +69,7 @@ type Record struct {
 
 // Value is one value for the journal, sealed there.
 type Value struct {
-	Name string // args, evidence, proposed (before rules rewrote it), details, refusal, result, error, skill
+	Name string // args, evidence, proposed (before rules rewrote it), details, situation, refusal, result, error, skill
 	Data []byte
 }
 
@@ -193,6 +195,7 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	if det := collectDetails(d.Verdicts); det != nil {
 		r.Values = append(r.Values, Value{"details", det})
 	}
+	r.Values = append(r.Values, Value{ValueSituation, encodeJSON(newSituation(c, d))})
 	r.Body = encodeJSON(b)
 	return r
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
+	"github.com/vedette-dev/vedette/orchestrator/policies"
+	"github.com/vedette-dev/vedette/orchestrator/records/story"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
@@ -55,6 +57,9 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.buildUpkeep(o)
+	if err := p.reload.keepFirst(ctx); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
 	if err := p.unfinished.SettleCommits(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -96,12 +101,13 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(p.openInbox(ctx, o), p.openCouriers(ctx, o)); err != nil {
+	if err := errors.Join(p.openInbox(ctx, o), p.openCouriers(ctx, o), policies.Prepare(ctx, p.Store)); err != nil {
 		return err
 	}
 	if err := p.openTokens(ctx, o); err != nil {
 		return err
 	}
+	p.Stories = story.New(story.Options{Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Now: o.Now})
 	p.recorder = recorder.New(recorder.Options{
 		Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Retention: cfg.Journal.Retention, Now: o.Now, OnRecord: p.onRecord,
 		Observe: o.ObserveRecord,

@@ -20,6 +20,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/notify"
+	"github.com/vedette-dev/vedette/orchestrator/records/story"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/approval"
@@ -64,6 +65,8 @@ type Parts struct {
 	Review *review.Gate
 	// Handover decides calls that other programs run themselves.
 	Handover *handover.Handover
+	// Stories tell what is kept of a call, to those who look into a decision.
+	Stories *story.Teller
 	// Links are the hosts that links in answers may lead to, by answers.links.
 	Links answers.Allowed
 

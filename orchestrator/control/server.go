@@ -140,6 +140,7 @@ func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(n
 	mux.HandleFunc("GET /v1/in-flight", s.newHandler(func(*http.Request) (any, error) { return s.b.InFlight(), nil }))
 	s.serveApprovals(mux)
 	s.serveTokens(mux)
+	s.serveStories(mux)
 	mux.HandleFunc("GET /v1/top", s.newHandler(func(*http.Request) (any, error) { return s.b.Top(), nil }))
 	mux.HandleFunc("GET /v1/status", s.newHandler(func(r *http.Request) (any, error) { return s.b.Status(r.Context()), nil }))
 	s.http = &http.Server{
@@ -218,6 +219,10 @@ func (s *Server) newHandler(h func(*http.Request) (any, error)) http.HandlerFunc
 			return
 		}
 		if status, f, ok := encodeTokenError(err); ok {
+			s.writeAnswer(w, status, f)
+			return
+		}
+		if status, f, ok := encodeStoryError(err); ok {
 			s.writeAnswer(w, status, f)
 			return
 		}

@@ -38,7 +38,7 @@ func Follow(ctx context.Context, s Source, o FollowOptions, show func(Page) erro
 	}()
 	last, err := showNewest(ctx, r, o.Chosen, show)
 	if err != nil {
-		return s.adviseOn(err)
+		return s.AdviseOn(err)
 	}
 	every := o.Every
 	if every <= 0 {
@@ -53,7 +53,7 @@ func Follow(ctx context.Context, s Source, o FollowOptions, show func(Page) erro
 		case <-tick.C:
 		}
 		if last, err = showSince(ctx, r, o.Chosen, last, show); err != nil {
-			return s.adviseOn(err)
+			return s.AdviseOn(err)
 		}
 	}
 }
@@ -125,12 +125,12 @@ func Export(ctx context.Context, s Source, q query.Query, out query.Writer) (n i
 	defer func() { err = errors.Join(err, r.Close(), out.Flush()) }()
 	newest, err := r.List(ctx, ledger.Query{Newest: true, Limit: 1})
 	if err != nil || len(newest) == 0 {
-		return 0, s.adviseOn(err)
+		return 0, s.AdviseOn(err)
 	}
 	for place := (*int64)(nil); ; { // a busy server would never let it end without the bound
 		page, next, err := q.ReadOldest(ctx, r, place, pageSize)
 		if err != nil {
-			return n, s.adviseOn(err)
+			return n, s.AdviseOn(err)
 		}
 		for i := range page {
 			if page[i].Index > newest[0].Index {

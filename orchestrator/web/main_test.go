@@ -184,6 +184,8 @@ func (h *house) start(c changes) {
 		{Name: "robot", User: "ann", Scopes: []access.Scope{access.Chat}},
 		{Name: "review", User: "ann", Scopes: []access.Scope{access.Review}},
 		{Name: "away", Scopes: append(scopes, access.ActAs)},
+		{Name: "reader", User: "ron", Scopes: []access.Scope{access.Chat, access.Review}},
+		{Name: "values", User: "vera", Scopes: []access.Scope{access.Chat, access.Review, access.Values}},
 	} {
 		made, err := h.tokens.Create(context.Background(), w, "local:test")
 		require.NoError(h.t, err)

@@ -140,6 +140,7 @@ func (p *Pages) newMux() *http.ServeMux {
 	approvals{p}.register(mux)
 	standings{p}.register(mux)
 	chat{p}.register(mux)
+	decisions{p}.register(mux)
 	mux.HandleFunc("/", p.onNothing)
 	return mux
 }

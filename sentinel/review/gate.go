@@ -123,6 +123,18 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 	return v, nil
 }
 
+// Prompt is what one model is told before each call.
+type Prompt struct{ Model, Version, Text string }
+
+// Prompts returns what each model is told before each call; none where the review is off.
+func (g *Gate) Prompts() []Prompt {
+	var out []Prompt
+	for _, m := range g.modelsOfBothChains() {
+		out = append(out, Prompt{m.name, g.version, m.form.system})
+	}
+	return out
+}
+
 // reviewCall goes along the chain until a model judges.
 func (g *Gate) reviewCall(ctx context.Context, c sentinel.Call, doc string, q *inquiry) (sentinel.Verdict, error) {
 	q.left = len(g.models)

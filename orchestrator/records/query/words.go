@@ -20,7 +20,7 @@ func Kinds() []string {
 		sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome,
 		pause.RecordPaused, pause.RecordLifted, sentinel.RecordPurge, habit.RecordRevoked, approval.RecordAnswered,
 		approval.RecordStanding,
-		tokenCreated, tokenRevoked, sentinel.RecordReloaded, sentinel.RecordReloadRefused,
+		tokenCreated, tokenRevoked, sentinel.RecordReloaded, sentinel.RecordReloadRefused, sentinel.RecordValuesRead,
 	}
 }
 
