@@ -105,6 +105,8 @@ var rooms = map[string]room{
 	"sentinel/judge":      {append([]string{"sentinel/evidence", "sentinel/flow"}, judged...), gate},
 	"sentinel/approval": {append([]string{"internal/terminal", "sentinel/journal", "sentinel/ledger", "sentinel/store"}, judged...),
 		"it asks people and judges nothing itself; questions and answers are kept, on record, in one transaction"},
+	"sentinel/label": {[]string{"sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/store"},
+		"it keeps what reviewers say of decisions, on record in the same transaction, and no decision hears of it"},
 	"sentinel/review":     {append([]string{"agents/llm", "sentinel/evidence", "sentinel/flow"}, judged...), gate},
 	"sentinel/flow":       {judged, "it compares what a call sends with what came back, and judges nothing; several gates ask it"},
 	"sentinel/habit":      {[]string{"sentinel", "skills"}, "it remembers approvals through an interface; what a habit does is the judge's"},
@@ -126,10 +128,11 @@ var rooms = map[string]room{
 	"orchestrator/idempotency": {[]string{"sentinel/journal", "sentinel/store"}, "it keeps answers and knows no operation"},
 	"orchestrator/api": {[]string{"orchestrator", "orchestrator/access", "orchestrator/cases", "orchestrator/handover",
 		"orchestrator/idempotency",
-		"orchestrator/problem", "orchestrator/records/query", "sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/pause", "skills"},
+		"orchestrator/problem", "orchestrator/records/query", "sentinel", "sentinel/approval", "sentinel/label", "sentinel/ledger",
+		"sentinel/pause", "skills"},
 		"it carries a caller's words to what answers them, decides nothing and builds no part"},
-	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/problem", "sentinel", "sentinel/approval",
-		"sentinel/ledger"}, "it shows people what others decide, carries their word and builds no part"},
+	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/problem", "orchestrator/records/query", "sentinel",
+		"sentinel/approval", "sentinel/label", "sentinel/ledger"}, "it shows people what others decide, carries their word and builds no part"},
 	"orchestrator/assistants": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/problem", "sentinel",
 		"sentinel/approval", "sentinel/store", "skills"}, "it carries what chat interfaces say to conversations and decides nothing"},
 	"orchestrator/problem": {nil, "it tells callers what went wrong and knows nothing that goes wrong"},
@@ -138,7 +141,8 @@ var rooms = map[string]room{
 	"orchestrator/access/oidc": {[]string{"orchestrator/access"}, "it checks an issuer's tokens and knows no server"},
 	"orchestrator/serve": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/access/oidc", "orchestrator/problem",
 		"orchestrator/telemetry", "sentinel", "sentinel/store", "skills"}, "it listens, and hands requests to handlers that it is given"},
-	"orchestrator/control": {[]string{"orchestrator/access", "sentinel", "sentinel/approval", "sentinel/pause"},
+	"orchestrator/control": {[]string{"orchestrator/access", "orchestrator/labelled", "sentinel", "sentinel/approval", "sentinel/label",
+		"sentinel/pause"},
 		"it carries an operator's word to the process and knows no more of it"},
 	"orchestrator/hook": {[]string{"internal/textcut", "skills"},
 		"it asks a server over HTTP, as any other program would, and decides nothing"},
@@ -151,17 +155,19 @@ var rooms = map[string]room{
 	"orchestrator/history": {[]string{"sentinel/journal", "sentinel/ledger", "sentinel/store"},
 		"it keeps items under their turn and knows nothing of what is in them; what it purges is on record in the same transaction"},
 	"orchestrator/cases": {[]string{"internal/advice", "sentinel", "skills"}, "it reads lines and decides none of them"},
+	"orchestrator/labelled": {[]string{"internal/advice", "sentinel", "sentinel/journal", "sentinel/label", "sentinel/ledger",
+		"sentinel/store", "sentinel/store/keys", "skills"}, "it makes cases of what was recorded and decides none of them"},
 	"orchestrator/eval": {[]string{"config", "internal/advice", "internal/terminal", "orchestrator/assembly", "orchestrator/cases",
 		"orchestrator/control", "sentinel", "sentinel/judge"},
 		"it decides cases with gates that run nothing, knows no model or store, and of the gates only how the judge sums"},
-	"orchestrator/records/query": {[]string{"internal/terminal", "sentinel", "sentinel/approval", "sentinel/habit", "sentinel/ledger",
-		"sentinel/pause", "skills"}, "it reads records and the words that they may have, and opens no database"},
+	"orchestrator/records/query": {[]string{"internal/terminal", "sentinel", "sentinel/approval", "sentinel/habit", "sentinel/label",
+		"sentinel/ledger", "sentinel/pause", "sentinel/store", "skills"}, "it reads records and the words that they may have, and opens no database"},
 	"orchestrator/records": {[]string{"internal/advice", "internal/terminal", "orchestrator/history", "orchestrator/records/query", "sentinel",
 		"sentinel/approval", "sentinel/habit", "sentinel/journal", "sentinel/ledger", "sentinel/store", "sentinel/store/keys"},
 		"it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
-		"orchestrator/access", "orchestrator/answers", "orchestrator/control", "orchestrator/handover", "orchestrator/maintenance",
-		"orchestrator/models",
+		"orchestrator/access", "orchestrator/answers", "orchestrator/control", "orchestrator/handover", "orchestrator/labelled",
+		"orchestrator/maintenance", "orchestrator/models",
 		"orchestrator/notify", "orchestrator/skillqueue",
 		"sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"},
 		"it builds and does nothing else: what runs lives beside its noun"},
@@ -183,7 +189,8 @@ var rooms = map[string]room{
 		"it shows a person what a conversation tells, carries their word, and decides nothing"},
 	"cmd/vedette/setup": {[]string{"cmd/vedette/chat", "cmd/vedette/handlers", "config", "internal/advice",
 		"orchestrator/access", "orchestrator/assembly",
-		"orchestrator/control", "orchestrator/hook", "orchestrator/records", "sentinel/approval", "skills"},
+		"orchestrator/control", "orchestrator/hook", "orchestrator/labelled", "orchestrator/records", "sentinel/approval", "sentinel/label",
+		"skills"},
 		"it turns a configuration into what a command needs, and decides nothing"},
 	"cmd/vedette/demo": {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "orchestrator/access", "sentinel",
 		"sentinel/approval",
@@ -336,9 +343,9 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 41, // it puts everything together
+	"imports orchestrator/assembly": 43, // it puts everything together
 	"imports cmd/vedette/command":   13, // each command calls another room
-	"imports orchestrator/api":      13, // each group of operations carries to another room
+	"imports orchestrator/api":      14, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record
 }
 

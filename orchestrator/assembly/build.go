@@ -96,7 +96,7 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if err := errors.Join(p.openInbox(ctx, o), p.openCouriers(ctx, o)); err != nil {
 		return err
 	}
-	if err := p.openTokens(ctx, o); err != nil {
+	if err := errors.Join(p.openTokens(ctx, o), p.openLabels(ctx, o)); err != nil {
 		return err
 	}
 	p.recorder = recorder.New(recorder.Options{
@@ -270,6 +270,7 @@ func (p *Parts) buildUpkeep(o Options) {
 		Values: p.Journal, Warrants: p.Store, Refusals: p.Checkpoint, Questions: p.unfinished,
 		Handed: p.Handover, Ticks: o.Maintain, Now: o.Now, Log: o.Log,
 	}
+	mo.Queue = p.Labels
 	if p.Inbox != nil {
 		mo.Approvals, mo.ApprovalsKept = p.Inbox, p.Config.Journal.Retention
 	}
