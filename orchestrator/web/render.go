@@ -64,7 +64,7 @@ func loadFiles() (*files, error) {
 		"marks": splitMarks, "name": markName, "asset": func(what string) string { return f.names[what] },
 		"ago": shortenTime, "stamp": stampTime, "said": describeSaid, "class": classOf,
 		"codeEdited": func() string { return approval.CodeEdited },
-		"has": func(p access.Principal, s string) bool { return p.May(access.Scope(s)) },
+		"has":        func(p access.Principal, s string) bool { return p.May(access.Scope(s)) },
 	}).ParseFS(pageFiles, "pages/*.html")
 	return f, err
 }
