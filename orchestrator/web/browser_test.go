@@ -155,19 +155,18 @@ func TestLogInABrowser(t *testing.T) {
 	}
 	h.record(denial("deny1", "ann", "mail.send"), denial("deny2", "ann", "crm.update"))
 	run(chromedp.EmulateViewport(1200, 800), chromedp.Navigate(h.server.URL+"/log"), chromedp.WaitVisible("#token"),
-		chromedp.SendKeys("#token", h.secret["rita"]+kb.Enter), chromedp.WaitVisible(`[data-row="ok000000"]`),
-		chromedp.SendKeys("#q", "user:ann outcome:deny"+kb.Enter),
+		chromedp.SendKeys("#token", h.secret["rita"]+kb.Enter), chromedp.WaitVisible(`[data-row="ok000000"]`))
+	takePicture(ctx, t, "log-desktop", 1200, 640, false)
+	run(chromedp.SendKeys("#q", "user:ann outcome:deny"+kb.Enter),
 		chromedp.WaitVisible(`#q[value="user:ann outcome:deny"]`), awaitTrue(`document.querySelectorAll("#log .row").length === 2`))
 	h.record(denial("new1", "bob", "mail.send"), denial("new2", "ann", "x\u202e<img src=x onerror=alert(1)>"))
 	run(chromedp.WaitVisible(`[data-row="new2"]`), awaitTrue(`document.querySelectorAll("#log .row").length === 3`),
 		awaitTrue(`document.querySelector("#log .row").textContent.includes("\\u202e<img")`))
-	takePicture(ctx, t, "log-desktop", 1200, 640, false)
-	run(chromedp.KeyEvent("/"), hasFocus("q"))
-	run(chromedp.EmulateViewport(1200, 1000), setScheme("light"), chromedp.Navigate(h.server.URL+"/review"),
-		chromedp.WaitVisible(`[data-record="new2"]`))
-	takePicture(ctx, t, "review-desktop", 1200, 1000, false)
+	run(chromedp.KeyEvent("/"), hasFocus("q"), chromedp.Navigate(h.server.URL+"/review/deny2"), chromedp.WaitVisible(`[data-record="deny2"]`))
+	takePicture(ctx, t, "review-desktop", 1200, 640, false)
 	takePicture(ctx, t, "review-phone", 390, 844, true)
-	run(chromedp.EmulateViewport(1200, 1000), chromedp.KeyEvent("n"), hasFocus("note"), chromedp.SendKeys("#note", "a stranger's"+kb.Escape),
+	run(chromedp.EmulateViewport(1200, 1000), setScheme("light"), chromedp.Navigate(h.server.URL+"/review"),
+		chromedp.WaitVisible(`[data-record="new2"]`), chromedp.KeyEvent("n"), hasFocus("note"), chromedp.SendKeys("#note", "a stranger's"+kb.Escape),
 		chromedp.KeyEvent("r"), chromedp.WaitVisible(`[data-record="new1"]`), chromedp.KeyEvent("a"), chromedp.WaitVisible(`[data-record="deny2"]`),
 		chromedp.KeyEvent("s"), chromedp.WaitVisible(`[data-record="deny1"]`), chromedp.KeyEvent("u"), chromedp.WaitVisible(`[data-record="ok000005"]`),
 		chromedp.KeyEvent("d"), chromedp.WaitVisible(`[data-record="ok000004"]`), chromedp.KeyEvent("z"),

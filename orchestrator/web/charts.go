@@ -247,7 +247,7 @@ func drawLines(title, unit string, hours []query.Hour, say func(int64) string, p
 		var points []string
 		flush := func() {
 			if len(points) > 0 {
-				out.Lines = append(out.Lines, chartLine{strings.Join(append(points, points[len(points)-1]), " "), p.class, p.name})
+				out.Lines = append(out.Lines, chartLine{strings.Join(points, " "), p.class, p.name})
 			}
 			points = nil
 		}
@@ -257,7 +257,8 @@ func drawLines(title, unit string, hours []query.Hour, say func(int64) string, p
 				flush()
 				continue
 			}
-			points = append(points, formatPlace((float64(i)+0.5)*step)+","+formatPlace(chartHeight-float64(n)/float64(most)*chartHeight))
+			height := "," + formatPlace(chartHeight-float64(n)/float64(most)*chartHeight)
+			points = append(points, formatPlace(float64(i)*step)+height, formatPlace((float64(i)+barShare)*step)+height)
 		}
 		flush()
 	}
