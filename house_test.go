@@ -192,8 +192,7 @@ var rooms = map[string]room{
 		"it shows a person what a conversation tells, carries their word, and decides nothing"},
 	"cmd/vedette/setup": {[]string{"cmd/vedette/chat", "cmd/vedette/handlers", "config", "internal/advice",
 		"orchestrator/access", "orchestrator/assembly",
-		"orchestrator/control", "orchestrator/hook", "orchestrator/labelled", "orchestrator/records", "sentinel/approval", "sentinel/label",
-		"skills"},
+		"orchestrator/control", "orchestrator/hook", "orchestrator/records", "sentinel/approval", "skills"},
 		"it turns a configuration into what a command needs, and decides nothing"},
 	"cmd/vedette/demo": {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "orchestrator/access", "sentinel",
 		"sentinel/approval",
@@ -346,7 +345,7 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 43, // it puts everything together
+	"imports orchestrator/assembly": 44, // it puts everything together
 	"imports cmd/vedette/command":   13, // each command calls another room
 	"imports orchestrator/api":      14, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record

@@ -129,7 +129,7 @@ func (s ledgers) onList(ctx context.Context, p access.Principal, in *recordsInpu
 			break
 		}
 	}
-	if found, err = (labels{s.API}).conceal(ctx, p, found); err != nil {
+	if found, err = labels(s).conceal(ctx, p, found); err != nil {
 		return nil, err
 	}
 	out := newPage(found, in.Limit, nil)
@@ -160,7 +160,7 @@ func (s ledgers) onShow(ctx context.Context, p access.Principal, in *recordID) (
 	if err != nil {
 		return nil, err
 	}
-	seen, err := labels{s.API}.conceal(ctx, p, []ledger.Record{rec})
+	seen, err := labels(s).conceal(ctx, p, []ledger.Record{rec})
 	if err != nil || len(seen) == 0 {
 		return nil, errors.Join(err, ledger.ErrNotFound)
 	}
@@ -173,7 +173,7 @@ func (s ledgers) onShow(ctx context.Context, p access.Principal, in *recordID) (
 	if err != nil {
 		return nil, err
 	}
-	all, err = labels{s.API}.conceal(ctx, p, all)
+	all, err = labels(s).conceal(ctx, p, all)
 	for _, other := range all {
 		if other.ID != rec.ID {
 			out.Body.Related = append(out.Body.Related, other)

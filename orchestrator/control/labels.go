@@ -23,7 +23,23 @@ type (
 	LabelDispute = label.Dispute
 	// LabelledCases are cases of labelled decisions.
 	LabelledCases = labelled.Page
+	// LabelWord is right, wrong or unsure.
+	LabelWord = label.Word
+	// OfflineLabels reach the labels of a database that no process has open.
+	OfflineLabels = labelled.Offline
 )
+
+// The errors of labels that commands tell apart.
+var (
+	ErrLabelUnknown   = label.ErrUnknown
+	ErrLabelAmbiguous = label.ErrAmbiguous
+)
+
+// LabelWords are all words.
+func LabelWords() []LabelWord { return label.Words() }
+
+// LabelOutcomes are what a wrong decision should have been.
+func LabelOutcomes() []string { return label.Outcomes() }
 
 // ErrNoLabels is returned by a process that keeps no labels.
 var ErrNoLabels = errors.New("the process keeps no labels")

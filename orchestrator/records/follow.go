@@ -106,7 +106,7 @@ func showSince(ctx context.Context, r *ledger.Reader, o ListOptions, last int64,
 // Count reads the records that the query chooses and counts them, with what reviewers said of them.
 func Count(ctx context.Context, s Source, q query.Query) (*query.Statistics, error) {
 	out := query.NewStatistics()
-	if err := s.readLabels(ctx, out); err != nil {
+	if err := readLabels(ctx, s, out); err != nil {
 		return nil, err
 	}
 	_, _, err := s.List(ctx, ListOptions{Query: q, Limit: math.MaxInt}, func(p Page) error {
@@ -120,7 +120,7 @@ func Count(ctx context.Context, s Source, q query.Query) (*query.Statistics, err
 }
 
 // readLabels gives statistics what reviewers said.
-func (s Source) readLabels(ctx context.Context, into *query.Statistics) (err error) {
+func readLabels(ctx context.Context, s Source, into *query.Statistics) (err error) {
 	r, err := store.OpenReader(ctx, s.Database)
 	if err != nil {
 		return s.adviseOn(err)

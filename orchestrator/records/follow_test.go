@@ -188,7 +188,8 @@ func TestCountLabels(t *testing.T) {
 	none, err := records.Count(t.Context(), s, ask(t, "outcome:deny gate:scope"))
 	require.NoError(t, err)
 	require.Empty(t, none.Labels)
-	listed, _, err := s.List(t.Context(), records.ListOptions{Query: ask(t, "kind:labelled"), Limit: 100}, func(records.Page) error { return nil })
+	said := records.ListOptions{Query: ask(t, "kind:labelled"), Limit: 100}
+	listed, _, err := s.List(t.Context(), said, func(records.Page) error { return nil })
 	require.NoError(t, err)
 	require.Equal(t, 8, listed)
 }

@@ -166,9 +166,10 @@ func TestLogInABrowser(t *testing.T) {
 	takePicture(ctx, t, "review-desktop", 1200, 640, false)
 	takePicture(ctx, t, "review-phone", 390, 844, true)
 	run(chromedp.EmulateViewport(1200, 1000), setScheme("light"), chromedp.Navigate(h.server.URL+"/review"),
-		chromedp.WaitVisible(`[data-record="new2"]`), chromedp.KeyEvent("n"), hasFocus("note"), chromedp.SendKeys("#note", "a stranger's"+kb.Escape),
-		chromedp.KeyEvent("r"), chromedp.WaitVisible(`[data-record="new1"]`), chromedp.KeyEvent("a"), chromedp.WaitVisible(`[data-record="deny2"]`),
-		chromedp.KeyEvent("s"), chromedp.WaitVisible(`[data-record="deny1"]`), chromedp.KeyEvent("u"), chromedp.WaitVisible(`[data-record="ok000005"]`),
+		chromedp.WaitVisible(`[data-record="new2"]`), chromedp.KeyEvent("n"), hasFocus("note"),
+		chromedp.SendKeys("#note", "a stranger's"+kb.Escape), chromedp.KeyEvent("r"), chromedp.WaitVisible(`[data-record="new1"]`),
+		chromedp.KeyEvent("a"), chromedp.WaitVisible(`[data-record="deny2"]`), chromedp.KeyEvent("s"),
+		chromedp.WaitVisible(`[data-record="deny1"]`), chromedp.KeyEvent("u"), chromedp.WaitVisible(`[data-record="ok000005"]`),
 		chromedp.KeyEvent("d"), chromedp.WaitVisible(`[data-record="ok000004"]`), chromedp.KeyEvent("z"),
 		chromedp.WaitVisible(`[data-record="ok000005"]`), chromedp.KeyEvent("r"), chromedp.WaitVisible(`[data-record="ok000004"]`))
 	list, err := h.o.Parts().Labels.List(t.Context(), label.Filter{})

@@ -13,7 +13,6 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/records/query"
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/sentinel/label"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
 
@@ -152,9 +151,6 @@ func (s logs) conceal(ctx context.Context, v *visitor, list []ledger.Record) ([]
 	}
 	return s.labels().Conceal(ctx, v.principal.Name, list)
 }
-
-// labels are what reviewers said.
-func (p *Pages) labels() *label.Labels { return p.o.Orchestrator.Parts().Labels }
 
 // logEvent is a record as the page's script reads it. Its texts have marks in place of what no screen shows, and the
 // script puts them down as text.

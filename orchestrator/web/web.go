@@ -17,6 +17,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/problem"
 	"github.com/vedette-dev/vedette/sentinel/approval"
+	"github.com/vedette-dev/vedette/sentinel/label"
 )
 
 // Guard says who signs in, and whether they still count; *access.Guard is one.
@@ -243,3 +244,6 @@ func (p *Pages) onNothing(w http.ResponseWriter, r *http.Request) {
 
 // inbox returns where questions are kept, nil where the configuration keeps none.
 func (p *Pages) inbox() *approval.Inbox { return p.o.Orchestrator.Parts().Inbox }
+
+// labels are what reviewers said.
+func (p *Pages) labels() *label.Labels { return p.o.Orchestrator.Parts().Labels }

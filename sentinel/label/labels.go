@@ -222,7 +222,7 @@ func (l *Labels) isHidden(ctx context.Context, viewer string, r *ledger.Record) 
 		return false, nil
 	}
 	var b labelBody
-	if json.Unmarshal(r.Body, &b) != nil || b.By == viewer {
+	if readable := json.Unmarshal(r.Body, &b) == nil; !readable || b.By == viewer {
 		return false, nil
 	}
 	n := 0

@@ -263,7 +263,7 @@ func (c *labelExportCommand) run(ctx context.Context) error {
 		})
 		return n, err
 	}
-	n := int64(0)
+	var n int64
 	if c.output == "" {
 		n, err = write(c.out)
 	} else {

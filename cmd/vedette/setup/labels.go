@@ -7,49 +7,47 @@ import (
 
 	"github.com/vedette-dev/vedette/internal/advice"
 	"github.com/vedette-dev/vedette/orchestrator/control"
-	"github.com/vedette-dev/vedette/orchestrator/labelled"
 	"github.com/vedette-dev/vedette/orchestrator/records"
-	"github.com/vedette-dev/vedette/sentinel/label"
 )
 
 type (
 	// Label is what a reviewer said of a decision.
-	Label = label.Label
+	Label = control.Label
 	// LabelWord is what a reviewer says.
-	LabelWord = label.Word
+	LabelWord = control.LabelWord
 	// LabelSaid is what a reviewer says, with what it should have been and a note.
-	LabelSaid = label.Said
+	LabelSaid = control.LabelSaid
 	// LabelFilter chooses labels.
-	LabelFilter = label.Filter
+	LabelFilter = control.LabelFilter
 	// LabelDispute is a decision that reviewers hold to be different things.
-	LabelDispute = label.Dispute
+	LabelDispute = control.LabelDispute
 	// LabelledCases are cases of labelled decisions.
-	LabelledCases = labelled.Page
+	LabelledCases = control.LabelledCases
 )
 
 // LabelWords lists what can be said of a decision, LabelOutcomes what a wrong one should have been.
 func LabelWords() []string {
 	var out []string
-	for _, w := range label.Words() {
+	for _, w := range control.LabelWords() {
 		out = append(out, string(w))
 	}
 	return out
 }
 
 // LabelOutcomes lists what a wrong decision should have been.
-func LabelOutcomes() []string { return label.Outcomes() }
+func LabelOutcomes() []string { return control.LabelOutcomes() }
 
 // Labels reaches the labels of a database: through the process that runs on it, or in the database itself where no
 // process does.
 type Labels struct {
 	process *control.Client
-	offline labelled.Offline
+	offline control.OfflineLabels
 	whole   bool // the keys are known
 }
 
 // NewLabels returns the labels of a database. Without the key folder there must be a process on it, for all but lists.
 func NewLabels(s records.Source) *Labels {
-	return &Labels{Dial(s.Database), labelled.Offline{Database: s.Database, Driver: s.Driver, Keys: s.Keys}, s.Keys != ""}
+	return &Labels{Dial(s.Database), control.OfflineLabels{Database: s.Database, Driver: s.Driver, Keys: s.Keys}, s.Keys != ""}
 }
 
 // Put says something of a decision in the name of the system's user. By and Via are not used.
@@ -124,9 +122,9 @@ func (l *Labels) reachLabels(ctx context.Context, ask, open func() error) error 
 func adviseOnLabel(err error) error {
 	todo := ""
 	switch {
-	case errors.Is(err, label.ErrUnknown):
+	case errors.Is(err, control.ErrLabelUnknown):
 		todo = "vedette ledger list 'kind:decision' shows the ids"
-	case errors.Is(err, label.ErrAmbiguous):
+	case errors.Is(err, control.ErrLabelAmbiguous):
 		todo = "give more of the id; vedette ledger list shows the ids"
 	case errors.Is(err, control.ErrNoLabels):
 		todo = "start it again: it may be of an earlier version"
