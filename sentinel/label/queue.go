@@ -193,6 +193,9 @@ func scanQueued(rows *sql.Rows) (out []Queued, err error) {
 
 // CountLeft returns how many decisions wait for a reviewer's word, 1,000 at most.
 func (l *Labels) CountLeft(ctx context.Context, reviewer string) (n int, err error) {
+	if _, err := l.fillFrom(ctx, queuePages); err != nil {
+		return 0, err
+	}
 	err = l.o.Store.Reader().QueryRow(ctx, sqlCountLeft, reviewer).Scan(&n)
 	return n, err
 }

@@ -1,6 +1,8 @@
 // Package threads keeps which conversations tokens began through chat interfaces, and what was said in them:
 // no text, but digests under a key that is not in the database. They tell what a client sends back from what
 // it made up. ForgetTx belongs to every purge.
+//
+// The package isn't stable: docs/api.md lists those that are.
 package threads
 
 import (
