@@ -122,6 +122,7 @@ func (a *API) registerAll() {
 	standings{a}.register()
 	ledgers{a}.register()
 	stories{a}.register()
+	labels{a}.register()
 	pauses{a}.register()
 	calls{a}.register()
 	catalog{a}.register()

@@ -104,7 +104,7 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if err := errors.Join(p.openInbox(ctx, o), p.openCouriers(ctx, o), policies.Prepare(ctx, p.Store)); err != nil {
 		return err
 	}
-	if err := p.openTokens(ctx, o); err != nil {
+	if err := errors.Join(p.openTokens(ctx, o), p.openLabels(ctx, o)); err != nil {
 		return err
 	}
 	p.Stories = story.New(story.Options{Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Now: o.Now})
@@ -279,6 +279,7 @@ func (p *Parts) buildUpkeep(o Options) {
 		Values: p.Journal, Warrants: p.Store, Refusals: p.Checkpoint, Questions: p.unfinished,
 		Handed: p.Handover, Ticks: o.Maintain, Now: o.Now, Log: o.Log,
 	}
+	mo.Queue = p.Labels
 	if p.Inbox != nil {
 		mo.Approvals, mo.ApprovalsKept = p.Inbox, p.Config.Journal.Retention
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/judge"
+	"github.com/vedette-dev/vedette/sentinel/label"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 	"github.com/vedette-dev/vedette/sentinel/recorder"
@@ -59,6 +60,8 @@ type Parts struct {
 	// Inbox is where people answer; nil where approvals.inbox is off, or the program has an
 	// Approver of its own.
 	Inbox *approval.Inbox
+	// Labels are what reviewers say of decisions.
+	Labels *label.Labels
 	// Tokens are who may call the HTTP API.
 	Tokens *access.Tokens
 	// Review is the gate that asks models; nil where it is left out.

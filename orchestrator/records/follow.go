@@ -9,6 +9,7 @@ import (
 
 	"github.com/vedette-dev/vedette/orchestrator/records/query"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
 // FollowOptions say what Follow hands out.
@@ -102,9 +103,12 @@ func showSince(ctx context.Context, r *ledger.Reader, o ListOptions, last int64,
 	}
 }
 
-// Count reads the records that the query chooses and counts them.
+// Count reads the records that the query chooses and counts them, with what reviewers said of them.
 func Count(ctx context.Context, s Source, q query.Query) (*query.Statistics, error) {
 	out := query.NewStatistics()
+	if err := readLabels(ctx, s, out); err != nil {
+		return nil, err
+	}
 	_, _, err := s.List(ctx, ListOptions{Query: q, Limit: math.MaxInt}, func(p Page) error {
 		for i := range p {
 			out.Add(&p[i])
@@ -113,6 +117,16 @@ func Count(ctx context.Context, s Source, q query.Query) (*query.Statistics, err
 	})
 	out.SumUp()
 	return out, err
+}
+
+// readLabels gives statistics what reviewers said.
+func readLabels(ctx context.Context, s Source, into *query.Statistics) (err error) {
+	r, err := store.OpenReader(ctx, s.Database)
+	if err != nil {
+		return s.AdviseOn(err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return into.ReadLabels(ctx, r)
 }
 
 // Export writes the records that the query chooses, the oldest first, up to the newest of when it

@@ -70,8 +70,8 @@ what is lost is made again. NAME tells tokens apart.
 
 Scopes: chat (conversations), check (decide only), call (decide, record, report), approve
 (answer approvals), review (read the ledger), values (be shown values of recorded calls, each
-time on record), admin (pause, purge, metrics), act_as (name the user in each request; without
-it --user says who it is).`,
+time on record), label (say whether decisions were right), admin (pause, purge, metrics), act_as
+(name the user in each request; without it --user says who it is).`,
 		Example: `  vedette token create backend --user ann --scope chat --human
   vedette token create pages --scope chat --scope act_as --skill 'email.*' --per-minute 120
   vedette token create approver --user bob --scope approve --expires 720h`,
