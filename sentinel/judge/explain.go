@@ -43,7 +43,9 @@ func explainOrigin(v *view, val value, o origin) string {
 		return signalAuthor
 	case val.kind == reference && o == outside && isMailFolder(v, val):
 		return signalFolder
-	case val.kind == recipient && (o == nowhere || o == unknown) && isCalledChannel(v, val):
+	case val.kind == recipient && (o == nowhere || o == unknown) && isOwnPlace(v, val):
+		return signalOwn
+	case val.kind == recipient && (o == nowhere || o == unknown) && (isCalledChannel(v, val) || isCalledPerson(v, val)):
 		return signalCalled
 	case val.kind == recipient && o == outside && isAssigned(v, val):
 		return signalAssigned
@@ -58,7 +60,7 @@ func isListedEarlier(v *view, val value) bool {
 	}
 	fits := func(s *sentinel.Said) bool { return holdsValue(s.Fold(), val) }
 	return v.c.Trace().ListedEarlier(val.fold, fits, func(result string) bool {
-		found := hasEntryLine(result, val)
+		found := hasEntryLine(result, val) || movesBetweenOwn(v) && isAccountLine(result, val)
 		eachObject(result, func(o object) { found = found || o.lists(val) })
 		return found
 	})

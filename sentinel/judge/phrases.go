@@ -22,6 +22,11 @@ func (t *text) readPhrase(list []token) {
 		if hasWordNear(rest[min(1, len(rest)):], 2, wordSetIn) { // "let her in"
 			t.says |= controls
 		}
+	case "roll", "put", "switch":
+		if hasWordNear(rest, 4, wordsOf.back) && (list[0].word == "roll" || hasWordNear(rest, 5, wordsOf.to)) {
+			t.says |= saying[stemWord("revert")] // "roll it back", "put it back to what it was"
+		}
+		t.readScheduling(list[0].word, rest)
 	case "hook":
 		if hasWordNear(rest, 3, wordsOf.up) {
 			t.says |= creates | controls
@@ -101,7 +106,10 @@ func (t *text) addTalking() {
 }
 
 // wordsOf are the second halves of phrases.
-var wordsOf = struct{ know, lines, me, back, to, touch, up, with, times, free, one, groups, questions, again map[string]bool }{
+var wordsOf = struct {
+	know, lines, me, back, to, touch, up, with, times, free, one, groups, questions, again,
+	see map[string]bool
+}{
 	wordSet("know"), wordSet("line note message email mail text call ring word"), wordSet("me us"), wordSet("back"), wordSet("to"),
 	wordSet("touch"), wordSet("up"), wordSet("with"),
 	wordSet(strings.Join([]string{
@@ -109,7 +117,7 @@ var wordsOf = struct{ know, lines, me, back, to, touch, up, with, times, free, o
 		"call meeting lunch coffee breakfast standup sync interview appointment",
 	}, " ")),
 	wordSet("time slot hour"), wordSet("1"), wordSet("channel group team workspace server chat"),
-	wordSet("what how who which where when why whether if of about"), wordSet("again another"),
+	wordSet("what how who which where when why whether if of about"), wordSet("again another"), wordSet("see"),
 }
 
 var wordSetIn = wordSet("in inside")
@@ -137,7 +145,7 @@ func (t *text) readRightsPhrase(list []token) {
 			t.addConcept(concepts[stemWord("role")])
 		}
 	case "give", "grant", "let", "allow":
-		if hasWordNear(rest, 8, accessWords) {
+		if hasWordNear(rest, 8, accessWords) || list[0].word == "let" && !hasWordNear(rest, 1, wordsOf.me) && hasWordNear(rest, 5, wordsOf.see) {
 			t.says |= shares | controls | modifies
 			t.addConcept(concepts[stemWord("role")])
 		}
