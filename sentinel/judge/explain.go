@@ -17,6 +17,8 @@ const (
 	// signalEarlier ends the signals of values that a trusted record of an earlier turn has, and
 	// of places that the agent read in then.
 	signalEarlier = "_earlier"
+	// earlierRecipient is that of who is reached.
+	earlierRecipient = "recipient" + signalEarlier
 	// signalAuthor is of somebody who wrote what the agent read, and whom no text names.
 	signalAuthor = "recipient_author"
 	// signalFolder is of a folder of a mailbox that a result names, and into which mail is put.
