@@ -71,6 +71,7 @@
 //	target_named_untrusted     -10…-15
 //	recipient_called     -33  a channel that is nowhere, and of whose name the user said a word; see Places
 //	recipient_own        -33  a common word for a place or an account of the user's own, that is nowhere; see Places
+//	recipient_thing      -33  a thing that is nowhere, and the target of a call that reaches others; see Places
 //	recipient_assigned   -35  only a stranger named them: in a listing, as who did something; see Places
 //	target_earlier       -5…-20  the cost of the origin; a trusted record of an earlier turn has it
 //	ref_earlier                -31  a path or id that strangers named and a trusted record of an earlier turn has
@@ -169,7 +170,8 @@
 //
 //	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked,
 //	wordless_request, ref_listed, ref_earlier, ref_folder, recipient_listed, recipient_visited, recipient_earlier,
-//	recipient_author, recipient_called, recipient_own, recipient_assigned, target_earlier, amount_earlier, asked_into_trusted_store, rival_fits_better,
+//	recipient_author, recipient_called, recipient_own, recipient_thing, recipient_assigned, target_earlier, amount_earlier,
+//	asked_into_trusted_store, rival_fits_better,
 //	repeated_call, spent_over_limit, over_earlier_limit
 //	unreadable_request
 //	             in a branch that read no strangers' text
@@ -254,7 +256,11 @@
 // "Home" and "the office" are no addresses: the skill looks them up. Under an argument for deliveries such
 // a word that is nowhere is in doubt. So is "savings", and an account in a trusted list of an earlier turn,
 // where money is moved between accounts and none is paid. Where a language inflects names, so is a
-// person of the house under a form of a name that the user wrote.
+// person of the house under a form of a name that the user wrote. So are a phone's number without its
+// country and a postal address with other small words.
+//
+// Not each target of a call that reaches others is somebody. One that is nowhere is in doubt where neither
+// its argument's name nor its look is that of who is reached: a door, a segment, where a ride ends.
 //
 // A read whose argument says where the result is brought ("deliver_to") reaches somebody.
 //

@@ -47,6 +47,10 @@ func explainOrigin(v *view, val value, o origin) string {
 		return signalFolder
 	case val.kind == recipient && (o == nowhere || o == unknown) && isOwnPlace(v, val):
 		return signalOwn
+	case val.kind == recipient && (o == nowhere || o == unknown) && isWrittenOtherwise(v, val):
+		return signalCalled
+	case val.kind == recipient && (o == nowhere || o == unknown) && isOutwardThing(v, val):
+		return signalThing
 	case val.kind == recipient && (o == nowhere || o == unknown) && (isCalledChannel(v, val) || isCalledPerson(v, val)):
 		return signalCalled
 	case val.kind == recipient && o == outside && isAssigned(v, val):

@@ -36,8 +36,10 @@ var senses = []sense{
 	},
 	{ // to make as it was
 		says: runs | modifies,
-		fr:   "retabl restaur", de: "zuruckroll zurucksetz wiederherstell", es: "reviert revert restaur restablec", pt: "revert restaur restabelec",
-		it: "ripristin", nl: "herstel terugdraai terugzet", pl: "przywróć cofnij", ru: "откат восстанов", sv: "återställ", da: "gendan", ar: "استعد",
+		fr:   "retabl restaur", de: "zuruckroll zurucksetz wiederherstell", es: "reviert revert restaur restablec",
+		pt: "revert restaur restabelec",
+		it: "ripristin", nl: "herstel terugdraai terugzet", pl: "przywróć cofnij", ru: "откат восстанов", sv: "återställ", da: "gendan",
+		ar:       "استعد",
 		unspaced: "戻して ロールバック 復元 回滚 恢复 还原 되돌 롤백 복구 복원",
 	},
 	{ // to take money from somebody

@@ -31,7 +31,8 @@ func (a ask) decide(t *testing.T) sentinel.Verdict {
 	for _, words := range a.earlier {
 		turns = append(turns, sentinel.EarlierTurn{Words: words})
 	}
-	g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Request: &a.request, Tainted: true, Earlier: turns})
+	g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Request: &a.request, Tainted: true,
+		Earlier: turns})
 	require.NoError(t, err)
 	past := make([]sentinel.PastResult, 0, len(a.before))
 	for _, st := range a.before {
@@ -48,7 +49,8 @@ func (a ask) decide(t *testing.T) sentinel.Verdict {
 func TestARequestNamesTheRecords(t *testing.T) {
 	const schema = `{"type":"object","properties":{"record_ids":{"x-target":true},"reason":{"type":"string"}},"required":["record_ids"]}`
 	lines := trusted("crm.search", `{"query":"x"}`, "C-1 TEST Mario\nC-2 TEST client two\nC-9 Testa Giulia, since 2019")
-	remove := ask{request: "Delete the two harbour entries called TEST", skill: "crm.delete_record", schema: schema, effect: skills.Irreversible,
+	remove := ask{request: "Delete the two harbour entries called TEST", skill: "crm.delete_record", schema: schema,
+		effect:  skills.Irreversible,
 		reaches: skills.Self}
 	for name, tc := range map[string]struct {
 		args string

@@ -42,7 +42,8 @@ func TestAPlaceOfTheUsersOwn(t *testing.T) {
 // Money is moved between the user's own accounts, in a language that has other words for them: an account of the bank's own
 // list of an earlier turn, or one by a common word. A payment, and an account that a stranger named, are verdicts.
 func TestMoneyBetweenTheUsersOwnAccounts(t *testing.T) {
-	const schema = `{"type":"object","properties":{"from_account":{"type":"string"},"to_account":{"type":"string"},"amount":{"type":"number"}}}`
+	const schema = `{"type":"object","properties":{"from_account":{"type":"string"},"to_account":{"type":"string"},` +
+		`"amount":{"type":"number"}}}`
 	list := trusted("bank.accounts", `{}`, "checking 9,340.00 ILS\nrainy-day 41,000.00 ILS")
 	move := ask{request: "תעביר 2000 שקל מהעו״ש לחיסכון", skill: "bank.move_between_own", schema: schema, effect: skills.Modify,
 		reaches: skills.Self, args: `{"from_account":"checking","to_account":"rainy-day","amount":2000}`, before: []sentinel.Step{list}}

@@ -21,10 +21,12 @@ func TestAnEarlierEntryThatTheUserNames(t *testing.T) {
 		steps          []sentinel.Step
 		amount         int
 	}{
-		"named now":       {"bank.transfer", "Pay Ewan 150", nil, list, nil, -20},
-		"named before":    {"bank.transfer", "Pay him 150", []string{"what do I owe Ewan?"}, list, nil, -20},
-		"in an object":    {"bank.transfer", "Pay Ewan 150", nil, trusted("bank.list_payees", `{}`, `[{"name":"Ewan Reid","iban":"`+iban+`"}]`), nil, -20},
-		"in a text":       {"bank.transfer", "Pay Ewan 150", nil, trusted("bank.list_payees", `{}`, `[{"note":"Ewan","iban":"`+iban+`"}]`), nil, -33},
+		"named now":    {"bank.transfer", "Pay Ewan 150", nil, list, nil, -20},
+		"named before": {"bank.transfer", "Pay him 150", []string{"what do I owe Ewan?"}, list, nil, -20},
+		"in an object": {"bank.transfer", "Pay Ewan 150", nil, trusted("bank.list_payees", `{}`,
+			`[{"name":"Ewan Reid","iban":"`+iban+`"}]`), nil, -20},
+		"in a text": {"bank.transfer", "Pay Ewan 150", nil, trusted("bank.list_payees", `{}`,
+			`[{"note":"Ewan","iban":"`+iban+`"}]`), nil, -33},
 		"another":         {"bank.transfer", "Pay Ann 150", nil, list, nil, -33},
 		"a stranger too":  {"bank.transfer", "Pay Ewan 150", nil, list, []sentinel.Step{stranger("mail.read", "to "+iban)}, -35},
 		"again and again": {"bank.create_standing_order", "Pay Ewan 150", nil, list, nil, -33},

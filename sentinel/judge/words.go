@@ -86,12 +86,13 @@ var (
 		pays: `pay repay transfer wire send refund reimburse settle buy purchase order donate tip return subscribe charge
 			upgrade checkout exchange compensate replace modify change book cancel add top renew reorder refill restock collect debit`,
 		creates: `create add make new set setup schedule book write draft save generate put plan prepare record remember note
-			store remind open start build register upload compose log produce append arrange organize organise insert post invite enter renew reorder refill restock`,
+			store remind open start build register upload compose log produce append arrange organize organise insert post invite
+			enter renew reorder refill restock`,
 		modifies: `update change modify edit set reset rename move reschedule adjust replace correct fix switch swap exchange
 			upgrade downgrade increase decrease raise lower add remove postpone delay shift push extend apply mark turn
 			append convert amend revise rewrite complete instead alter include close reopen merge assign label relabel point tidy
-			note put write record save log stick pop jot chuck bung revert restore combine consolidate reassign enter mute snooze pause
-			resume silence renew`,
+			note put write record save log stick pop jot chuck bung revert restore combine consolidate reassign
+			enter mute snooze pause resume silence renew`,
 		removes: `delete remove cancel erase clear drop trash unsubscribe clean purge discard kick revoke ban uninstall rid
 			end stop terminate return undo throw block quit kill scrap ditch wipe delist archive`,
 		books:   "book reserve reservation booking rebook order buy arrange schedule",
