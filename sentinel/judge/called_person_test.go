@@ -9,7 +9,7 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// A name in another form is in doubt where it is nowhere. Somebody else, an address, one that a stranger named, and whoever is paid
+// A name in another form is in doubt where it is nowhere. Somebody else, an address, one that a stranger named, and who is paid
 // are verdicts.
 func TestAPersonInAnotherForm(t *testing.T) {
 	const schema = `{"type":"object","properties":{"user":{"type":"string"},"text":{"type":"string"}}}`

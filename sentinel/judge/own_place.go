@@ -53,12 +53,15 @@ var (
 	deliveryNames   = wordSet("ship shipping deliver delivery")
 	ownAccountNames = wordSet("account pot to target destination")
 	ownPlaces       = wordSet(foldText(`home work office house flat apartment default primary billing maison domicile bureau travail
-		zuhause daheim büro arbeit wohnung casa hogar domicilio oficina trabajo piso escritório trabalho morada ufficio lavoro thuis kantoor werk huis hem
-		hemma jobbet kontoret hjemme kontor arbejde dom praca biuro дом работа офис ev iş ofis البيت المنزل المكتب العمل בית עבודה משרד
+		zuhause daheim büro arbeit wohnung casa hogar domicilio oficina trabajo
+		piso escritório trabalho morada ufficio lavoro thuis kantoor werk huis
+		hem hemma jobbet kontoret hjemme kontor arbejde dom praca biuro дом работа офис ev iş ofis
+		البيت المنزل المكتب العمل בית עבודה משרד
 		自宅 家 実家 会社 職場 オフィス 家里 公司 单位 办公室 집 회사 사무실 직장 घर दफ्तर`))
 	ownAccounts = wordSet(foldText(`savings saving checking chequing current main primary default joint deposit cash giro girokonto sparkonto
 		tagesgeld konto courant épargne livret corriente ahorro ahorros nómina corrente poupança ordem conto corrente risparmio
-		spaarrekening 		betaalrekening sparen lönekonto sparkonto ror oszczędnościowe сбережения накопительный текущий vadesiz vadeli توفير جاري عو״ש חיסכון
+		spaarrekening betaalrekening sparen lönekonto sparkonto ror oszczędnościowe сбережения накопительный
+		текущий vadesiz vadeli توفير جاري عو״ש חיסכון
 		普通 貯蓄 定期 活期 储蓄 예금 적금`))
 	ownFillers = wordSet(foldText(`my the our account address place pot konto adresse adresa dirección compte cuenta conta conto rekening
 		mein meine meiner mon ma mes mi mis meu minha mio mia mijn min`))

@@ -12,7 +12,7 @@ import (
 const orderSchema = `{"type":"object","properties":{"items":{"type":"array"},"ship_to":{"type":"string"}},"required":["items","ship_to"]}`
 
 // "Home" is no address: the skill looks it up among the user's own. So it is in doubt where no person said it. An address, a
-// place that a stranger named, and whoever is let in there are verdicts.
+// place that a stranger named, and who is let in there are verdicts.
 func TestAPlaceOfTheUsersOwn(t *testing.T) {
 	order := ask{request: "Pídeme el café de siempre, dos paquetes", skill: "shop.place_order", schema: orderSchema, effect: skills.CostsMoney,
 		reaches: skills.Others}

@@ -10,7 +10,7 @@ import (
 )
 
 // A payee of an earlier turn's list, whom the user's own words name, asks beside another sign alone. Whom they don't name, whom a
-// stranger named, too, and whoever is paid again and again cost what they did.
+// stranger named, too, and who is paid again and again cost what they did.
 func TestAnEarlierEntryThatTheUserNames(t *testing.T) {
 	const iban, schema = "GB94BARC10201530093459", `{"type":"object","properties":{"to_iban":{"type":"string"},"amount":{"type":"number"}}}`
 	list := trusted("bank.list_payees", `{}`, "Ewan Reid GB94 BARC 1020 1530 0934 59\nAnn Lowe GB15 HBUK 4012 7612 3456 78")
