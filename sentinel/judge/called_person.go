@@ -18,7 +18,7 @@ func isCalledPerson(v *view, val value) bool {
 		return false
 	}
 	for _, w := range splitTokens(name) {
-		if isNameWord(w) && v.anySaid(func(t *text) bool { return t.hasFormOf(w.word) }) {
+		if isNameWord(w) && v.anySaid(func(t *text) bool { return hasFormOf(t, w.word) }) {
 			return true
 		}
 	}
@@ -26,7 +26,7 @@ func isCalledPerson(v *view, val value) bool {
 }
 
 // hasFormOf reports whether a text in a language that inflects names has another form of one.
-func (t *text) hasFormOf(name string) bool {
+func hasFormOf(t *text, name string) bool {
 	if t.foreign == nil || !t.foreign.inflects {
 		return false
 	}

@@ -153,7 +153,7 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 		case n > 0 && i < maxValues:
 			if s := explainOrigin(v, val, o); s != "" {
 				f, signal = f+explained, s
-				if s == earlierRecipient && !v.isStrange(val) && v.isEntrySaid(val) {
+				if s == earlierRecipient && !v.isStrange(val) && isEntrySaid(v, val) {
 					n = min(n, saidCost)
 					rank = n
 				}

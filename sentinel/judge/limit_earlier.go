@@ -22,7 +22,7 @@ func findOverEarlierLimit(v *view) finding {
 	if v.request == nil || v.s.Effect() != skills.CostsMoney && v.p.needs&(pays|books) == 0 {
 		return f
 	}
-	in, earlier := v.limitsInForce()
+	in, earlier := limitsInForce(v)
 	most := math.Inf(1)
 	for _, l := range limitsOn(in) {
 		if l.noun == "" && (l.money || l.most >= minPlainLimit) {
@@ -46,7 +46,7 @@ func findOverEarlierLimit(v *view) finding {
 		return f
 	}
 	for i, val := range v.values {
-		if i < maxValues && (val.target || val.kind == reference) && v.isRecordBeyond(val, most) {
+		if i < maxValues && (val.target || val.kind == reference) && isRecordBeyond(v, val, most) {
 			f.add(val.arg)
 		}
 	}
@@ -57,7 +57,7 @@ func findOverEarlierLimit(v *view) finding {
 const minPlainLimit = 20
 
 // limitsInForce returns the words that state limits: this request's, else the newest earlier ones that do.
-func (v *view) limitsInForce() (in *text, earlier bool) {
+func limitsInForce(v *view) (in *text, earlier bool) {
 	if len(v.own.limits) > 0 || len(v.request.limits) > 0 {
 		return v.statedIn(func(t *text) bool { return len(t.limits) > 0 }), false
 	}
@@ -77,7 +77,7 @@ func limitsOn(t *text) []limit {
 }
 
 // isRecordBeyond reports whether results have prices in the records of an id, and each is more than a limit.
-func (v *view) isRecordBeyond(val value, most float64) bool {
+func isRecordBeyond(v *view, val value, most float64) bool {
 	beyond, within := false, false
 	look := func(s sentinel.Step) {
 		for _, r := range pricedRecordsWith(s, val) {

@@ -15,12 +15,12 @@ import (
 
 // namesRecords reports whether the user's own words name the records that are a call's targets. The schema requires a
 // target, so that no call without one has less against it; one more target can only take away.
-func (v *view) namesRecords() bool {
+func namesRecords(v *view) bool {
 	if v.own == nil || !v.s.Annotated() || !v.p.aimed {
 		return false
 	}
 	for i, val := range v.values {
-		if val.target && (i >= maxValues || !v.isRecordSaid(val)) {
+		if val.target && (i >= maxValues || !isRecordSaid(v, val)) {
 			return false
 		}
 	}
@@ -29,13 +29,13 @@ func (v *view) namesRecords() bool {
 
 // isRecordSaid reports whether a trusted result has a value in a record that shares a word with the user's own words, or
 // those have the value.
-func (v *view) isRecordSaid(val value) bool {
+func isRecordSaid(v *view, val value) bool {
 	if v.own.hasValue(val) {
 		return true
 	}
 	isSaid := func(s sentinel.Step) bool {
 		return s.Trust == skills.Trusted && isLook(s) && !slices.Contains(s.Marks, sentinel.MarkInstructions) &&
-			slices.ContainsFunc(recordsWith(s, val), v.sharesWord)
+			slices.ContainsFunc(recordsWith(s, val), func(r string) bool { return sharesWord(v, r) })
 	}
 	for i := range v.c.Trace().Len() {
 		if holdsValue(v.c.Trace().Said(i).Fold(), val) && isSaid(v.c.Trace().Step(i)) {
@@ -59,7 +59,7 @@ func recordsWith(s sentinel.Step, val value) []string {
 			if !slices.ContainsFunc(o.fields, func(f field) bool { return foldText(strings.TrimSpace(f.text)) == val.fold }) {
 				continue
 			}
-			out = append(out, o.textBut(val))
+			out = append(out, joinTexts(o, val))
 		}
 		return out
 	}
@@ -72,7 +72,7 @@ func recordsWith(s sentinel.Step, val value) []string {
 }
 
 // sharesWord reports whether a record and the user's own words share a word that things are called by.
-func (v *view) sharesWord(record string) bool {
+func sharesWord(v *view, record string) bool {
 	return slices.ContainsFunc(splitTokens(record), func(w token) bool {
 		return (v.own.words[w.stem] || v.own.raw[w.word]) && isNameWord(w) && verbsOf(w)&(v.p.needs|looks) == 0
 	})

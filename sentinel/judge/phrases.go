@@ -22,11 +22,6 @@ func (t *text) readPhrase(list []token) {
 		if hasWordNear(rest[min(1, len(rest)):], 2, wordSetIn) { // "let her in"
 			t.says |= controls
 		}
-	case "roll", "put", "switch":
-		if hasWordNear(rest, 4, wordsOf.back) && (list[0].word == "roll" || hasWordNear(rest, 5, wordsOf.to)) {
-			t.says |= saying[stemWord("revert")] // "roll it back", "put it back to what it was"
-		}
-		t.readScheduling(list[0].word, rest)
 	case "hook":
 		if hasWordNear(rest, 3, wordsOf.up) {
 			t.says |= creates | controls
@@ -57,8 +52,18 @@ func (t *text) readPhrase(list []token) {
 		}
 	default:
 		t.readScheduling(list[0].word, rest)
+		t.readRestoring(list[0].word, rest)
 	}
 }
+
+// readRestoring reads "roll it back" and "put it back to what it was".
+func (t *text) readRestoring(word string, rest []token) {
+	if restoring[word] && hasWordNear(rest, 4, wordsOf.back) && (word == "roll" || hasWordNear(rest, 5, wordsOf.to)) {
+		t.says |= saying[stemWord("revert")]
+	}
+}
+
+var restoring = wordSet("roll put switch")
 
 // readScheduling reads phrases of calendars alone.
 func (t *text) readScheduling(word string, rest []token) {

@@ -32,7 +32,7 @@ func findRelation(v *view) (sentinel.Evidence, bool) {
 	topic = topic || r.concepts == 0 && v.p.isSpokenIn(v.last)
 	// Nor is there a field to compare in "push it back": the action says all that is said.
 	topic = topic || action && !looking && !v.c.Tainted() && r.namesNoField()
-	topic = topic || action && !looking && v.namesRecords()
+	topic = topic || action && !looking && namesRecords(v)
 	// What somebody applied for may be of any field: "approve the two from my team".
 	topic = topic || plain && says&anyChange == decides
 	switch {

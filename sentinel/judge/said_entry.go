@@ -13,12 +13,13 @@ import (
 const saidCost = 20
 
 // isEntrySaid reports whether a trusted record of an earlier turn has a recipient by itself under a word of the user's own.
-func (v *view) isEntrySaid(val value) bool {
+func isEntrySaid(v *view, val value) bool {
 	if name := splitName(v.c.Name()); isAny(name, recurringNames) || isAny(name, standingNames) {
 		return false
 	}
+	isSaid := func(entry string) bool { return hasNameSaid(v, entry) }
 	for r := range v.c.Trace().PastResults() {
-		if r.Trust == skills.Trusted && isLook(r.Step) && slices.ContainsFunc(entryTexts(r.Step, val), v.hasNameSaid) {
+		if r.Trust == skills.Trusted && isLook(r.Step) && slices.ContainsFunc(entryTexts(r.Step, val), isSaid) {
 			return true
 		}
 	}
@@ -29,7 +30,7 @@ func (v *view) isEntrySaid(val value) bool {
 var recurringNames = wordSet("standing recurring subscription subscriptions subscribe autopay debit mandate")
 
 // hasNameSaid reports whether the user's own words, also of earlier turns, have a word that an entry is called by.
-func (v *view) hasNameSaid(entry string) bool {
+func hasNameSaid(v *view, entry string) bool {
 	return slices.ContainsFunc(splitTokens(entry), func(w token) bool {
 		return isNameWord(w) && v.anySaid(func(t *text) bool { return t.people[w.word] || t.words[w.stem] })
 	})
@@ -42,7 +43,7 @@ func entryTexts(s sentinel.Step, val value) []string {
 	if looksLikeJSON(strings.TrimSpace(s.Result)) {
 		for _, o := range entriesOf(s) {
 			if o.lists(val) {
-				out = append(out, o.textBut(val))
+				out = append(out, joinTexts(o, val))
 			}
 		}
 		return out
@@ -59,8 +60,8 @@ func entryTexts(s sentinel.Step, val value) []string {
 	return out
 }
 
-// textBut returns the texts of an object but for a value and for those that others write, folded.
-func (o object) textBut(val value) string {
+// joinTexts returns the texts of an object but for a value and for those that others write, folded.
+func joinTexts(o object, val value) string {
 	var b strings.Builder
 	for _, f := range o.fields {
 		if text := foldText(strings.TrimSpace(f.text)); text != val.fold && !isAny(lastWord(splitName(f.key)), proseKeys) {
