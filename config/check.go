@@ -33,6 +33,7 @@ func (l *loader) checkAll() {
 	l.checkRules()
 	l.checkWho()
 	l.checkNotify()
+	l.checkAnchors()
 	assistantsCheck{l}.checkAll()
 	l.checkTests()
 	l.checkServer()

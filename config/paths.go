@@ -24,6 +24,7 @@ func (l *loader) resolvePaths() {
 		c.Keys.Dir = filepath.Join(filepath.Dir(c.Ledger.Path), c.Keys.Dir)
 	}
 	l.resolveServerPaths()
+	l.resolveAnchorPaths()
 	for i, r := range c.Guard.Roots {
 		c.Guard.Roots[i] = l.absPath(r, l.guardListItem("roots", i))
 	}
@@ -139,6 +140,9 @@ func (l *loader) guardedPaths() []guardedPath {
 	list = append(list, guardedPath{"the database", l.cfg.Ledger.Path}, guardedPath{"the keys", l.cfg.Keys.Dir})
 	for _, dir := range l.cfg.CredentialFolders() {
 		list = append(list, guardedPath{"the credentials", dir})
+	}
+	for _, file := range l.cfg.AnchorFiles() {
+		list = append(list, guardedPath{"the ledger's anchor", file})
 	}
 	if exe, err := os.Executable(); err == nil {
 		list = append(list, guardedPath{"the program", exe})

@@ -46,8 +46,20 @@ func (h *health) look(ctx context.Context, o *Orchestrator) []Check {
 	}
 	return []Check{
 		{"store", h.tryStore(ctx, o)}, {"review", lookAtReview(o)}, {"approvals", lookAtApprovals(o)}, {"pause", lookAtPauses(o)},
-		{"configuration", lookAtConfiguration(o)},
+		{"configuration", lookAtConfiguration(o)}, {"anchors", lookAtAnchors(o)},
 	}
+}
+
+// lookAtAnchors says whether every anchor takes the ledger's heads.
+func lookAtAnchors(o *Orchestrator) string {
+	state := "off"
+	for _, a := range o.parts.Anchors() {
+		if a.Failures > 0 {
+			return CheckDegraded
+		}
+		state = CheckOK
+	}
+	return state
 }
 
 // tryStore writes a row, unless one was written a moment ago. Callers meanwhile wait for that try.

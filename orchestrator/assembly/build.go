@@ -87,6 +87,9 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if p.Ledger, err = ledger.Open(ctx, p.Store, signer, ledger.Options{Now: o.Now}); err != nil {
 		return err
 	}
+	if err := p.openAnchors(ctx, o); err != nil {
+		return err
+	}
 	p.Journal, err = journal.Open(ctx, p.Store, journal.SingleKey(p.Keys.Journal()), journal.Options{
 		Retention: cfg.Journal.Retention, MaxData: maxValue, Now: o.Now,
 	})
@@ -282,6 +285,9 @@ func (p *Parts) startBackground(ctx context.Context) {
 	p.background = append(p.background, maintenance.Start(ctx, p.log, "maintain", p.maintenance.Run))
 	if p.asksCanaries() {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "ask canaries", p.runCanaries))
+	}
+	for _, c := range p.anchors.Couriers() {
+		p.background = append(p.background, maintenance.Start(ctx, p.log, "anchor", c.Run))
 	}
 	for _, c := range p.couriers {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "notify", c.Run))

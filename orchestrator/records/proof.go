@@ -47,9 +47,13 @@ func ProveSince(ctx context.Context, s Source, file string) (Proof, error) {
 	if err != nil {
 		return Proof{}, err
 	}
-	older, err := readKeptHead(file, key)
+	heads, err := readKeptHeads(file)
 	if err != nil {
 		return Proof{}, err
+	}
+	older := heads[len(heads)-1]
+	if err := s.checkHead(ctx, older, key); err != nil {
+		return Proof{}, &advice.Error{Err: fmt.Errorf("%s: %w", file, err), Todo: "give what vedette ledger head printed"}
 	}
 	return makeProof(ctx, s, func(r *ledger.Reader, head []byte, key string) (Proof, error) {
 		c, err := r.ProveConsistency(ctx, older, head, key)
