@@ -10,7 +10,7 @@ import (
 
 	"github.com/vedette-dev/vedette/orchestrator/anchors"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
-	"github.com/vedette-dev/vedette/orchestrator/records"
+	beside "github.com/vedette-dev/vedette/orchestrator/records"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -42,16 +42,16 @@ func TestAnchorsAtStart(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 4, newest.Size, "the end sends what the pace would have sent later")
 
-	src := records.Source{Database: cfg.Ledger.Path, PublicKey: filepath.Join(cfg.Keys.Dir, "ledger.pub"), Keys: cfg.Keys.Dir}
+	src := beside.Source{Database: cfg.Ledger.Path, PublicKey: filepath.Join(cfg.Keys.Dir, "ledger.pub"), Keys: cfg.Keys.Dir}
 	auditor, err := os.ReadFile(src.PublicKey)
 	require.NoError(t, err)
-	_, err = records.RotateKey(t.Context(), src, "ann")
+	_, err = beside.RotateKey(t.Context(), src, "ann")
 	require.NoError(t, err)
 	require.NoError(t, run(), "heads of the old key are known")
 	report, err := ledger.Verify(t.Context(), src.Database, ledger.VerifyOptions{PublicKey: string(auditor)})
 	require.NoError(t, err)
 	require.Len(t, report.Keys, 2)
-	v, err := src.Verify(t.Context(), records.VerifyOptions{Heads: []string{heads}, Deep: true})
+	v, err := src.Verify(t.Context(), beside.VerifyOptions{Heads: []string{heads}, Deep: true})
 	require.NoError(t, err)
 	require.NoError(t, v.Err())
 

@@ -73,20 +73,20 @@ func makeProof(ctx context.Context, s Source, run func(r *ledger.Reader, head []
 	if err != nil {
 		return Proof{}, err
 	}
-	head, err := s.NewestHead(ctx)
-	if err != nil {
-		return Proof{}, err
-	}
 	r, err := s.openReader(ctx)
 	if err != nil {
 		return Proof{}, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	head, err := r.NewestHead(ctx)
+	if err != nil {
+		return Proof{}, s.adviseOn(err)
+	}
 	p, err := run(r, head, key)
 	if err == nil {
 		_, err = p.Check(key)
 	}
-	if errors.Is(err, ledger.ErrProof) || errors.Is(err, ledger.ErrTampered) {
+	if errors.Is(err, ledger.ErrProof) || errors.Is(err, ledger.ErrTampered) || errors.Is(err, ledger.ErrHead) {
 		return Proof{}, &IntegrityError{errors.New("the ledger does not hold what was signed"), "vedette ledger verify says what was changed"}
 	}
 	return p, err

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/internal/advice"
@@ -239,6 +240,7 @@ func (s Source) Verify(ctx context.Context, vo VerifyOptions) (Verification, err
 		return Verification{}, err
 	}
 	o := ledger.VerifyOptions{PublicKey: key}
+	var files []string // of each head
 	for _, vkey := range vo.Witnesses {
 		w, err := ledger.ParseWitness(vkey)
 		if err != nil {
@@ -252,6 +254,7 @@ func (s Source) Verify(ctx context.Context, vo VerifyOptions) (Verification, err
 			return Verification{}, err
 		}
 		o.Heads = append(o.Heads, heads...)
+		files = append(files, slices.Repeat([]string{name}, len(heads))...)
 	}
 	if vo.Fast {
 		o.SignatureEvery, o.SkipIndexes = fastSignatures, true
@@ -260,7 +263,9 @@ func (s Source) Verify(ctx context.Context, vo VerifyOptions) (Verification, err
 		o.Derive = deriveColumns
 	}
 	report, err := ledger.Verify(ctx, s.Database, o)
-	if errors.Is(err, ledger.ErrHead) {
+	var foreign *ledger.HeadError
+	if errors.As(err, &foreign) {
+		err = fmt.Errorf("%s: %w", files[foreign.Index], foreign.Err)
 		return Verification{}, &advice.Error{Err: err, Todo: "give what vedette ledger head printed, or an anchor's file, and the ledger's own key"}
 	}
 	tampered := errors.Is(err, ledger.ErrTampered)

@@ -96,7 +96,7 @@ func TestReplacedKeyIsNamed(t *testing.T) {
 	require.Contains(t, report.Problems[0].Detail, NameKey(stranger.PublicKey()))
 	require.Contains(t, report.Problems[0].Detail, NameKey(signers[0].PublicKey()))
 	_, err = Verify(t.Context(), path, VerifyOptions{PublicKey: stranger.PublicKey(), Heads: heads[:1]})
-	require.ErrorIs(t, err, ErrHead)
+	require.ErrorIs(t, err, ErrTampered)
 
 	// The thief of nothing but the file signs a handover to a key of theirs.
 	st, err := store.Open(t.Context(), store.Options{Path: path})

@@ -61,6 +61,18 @@ func Verify(ctx context.Context, path string, opts VerifyOptions) (Report, error
 	return v.report, err
 }
 
+// HeadError says which of VerifyOptions.Heads can't be used. It wraps ErrHead.
+type HeadError struct {
+	Index int
+	Err   error
+}
+
+// Error names the head by its place.
+func (e *HeadError) Error() string { return fmt.Sprintf("head %d of those given: %v", e.Index+1, e.Err) }
+
+// Unwrap returns the cause.
+func (e *HeadError) Unwrap() error { return e.Err }
+
 // isDamage reports whether SQLite says that pages contradict each other, or are none of its own.
 func isDamage(err error) bool {
 	const corrupt, notADatabase = 11, 26
@@ -127,16 +139,14 @@ func (v *verification) verifyAll(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	defer v.heads.close()
-	if err := v.walkRecords(ctx, tx); err != nil {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	indexes := v.startIndexCheck(ctx)
+	if err := errors.Join(v.walkRecords(ctx, tx), v.checkEnd()); err != nil {
 		return err
 	}
-	if err := v.checkEnd(); err != nil {
+	if err := indexes(&v.report); err != nil {
 		return err
-	}
-	if !v.options.SkipIndexes {
-		if err := v.checkIndexes(ctx, tx); err != nil {
-			return err
-		}
 	}
 	if v.report.OK() {
 		return headErr
@@ -166,11 +176,11 @@ func (v *verification) takeHeads() error {
 	for i, signed := range v.options.Heads {
 		h, err := v.ring.ParseHead(signed)
 		if err != nil {
-			return fmt.Errorf("head %d of those given: %w: it says that %s signed it", i+1, err, strings.Join(SignedBy(signed), ", "))
+			return &HeadError{i, fmt.Errorf("%w: it says that %s signed it", err, strings.Join(SignedBy(signed), ", "))}
 		}
 		for _, w := range v.options.Witnesses {
 			if _, err := w.CosignedAt(signed); err != nil {
-				return fmt.Errorf("head %d of those given: %w", i+1, err)
+				return &HeadError{i, err}
 			}
 			v.report.Cosigned++
 		}
@@ -429,16 +439,41 @@ func (v *verification) checkRollback() {
 	}
 }
 
-// checkIndexes has SQLite compare its indexes, which queries go by, with the rows.
-func (v *verification) checkIndexes(ctx context.Context, tx *sql.Tx) (err error) {
-	for _, table := range []string{"ledger_records", "ledger_heads", "ledger_hashes"} {
-		var answer string
-		if err := tx.QueryRowContext(ctx, "PRAGMA integrity_check("+table+")").Scan(&answer); err != nil {
-			return err
+// startIndexCheck has SQLite compare its indexes, which queries go by, with the rows, beside the reading of the
+// records. The function that it returns waits for the end of that and adds what was found.
+func (v *verification) startIndexCheck(ctx context.Context) (finish func(*Report) error) {
+	if v.options.SkipIndexes {
+		return func(*Report) error { return nil }
+	}
+	type answer struct {
+		bad []string
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		var a answer
+		a.bad, a.err = checkIndexes(ctx, v.reader.r)
+		done <- a
+	}()
+	return func(r *Report) error {
+		a := <-done
+		for _, table := range a.bad {
+			r.add(BadIndex, 0, 0, "an index or a column of "+table+" disagrees with its rows")
 		}
-		if answer != "ok" {
-			v.report.add(BadIndex, 0, 0, "an index or a column of "+table+" disagrees with its rows")
+		return a.err
+	}
+}
+
+// checkIndexes returns the tables whose indexes or columns disagree with their rows.
+func checkIndexes(ctx context.Context, r *store.Reader) (bad []string, err error) {
+	for _, table := range []string{"ledger_records", "ledger_heads", "ledger_hashes"} {
+		var said string
+		if err := r.QueryRow(ctx, "PRAGMA integrity_check("+table+")").Scan(&said); err != nil {
+			return bad, err
+		}
+		if said != "ok" {
+			bad = append(bad, table)
 		}
 	}
-	return nil
+	return bad, nil
 }
