@@ -68,7 +68,9 @@ type HeadError struct {
 }
 
 // Error names the head by its place.
-func (e *HeadError) Error() string { return fmt.Sprintf("head %d of those given: %v", e.Index+1, e.Err) }
+func (e *HeadError) Error() string {
+	return fmt.Sprintf("head %d of those given: %v", e.Index+1, e.Err)
+}
 
 // Unwrap returns the cause.
 func (e *HeadError) Unwrap() error { return e.Err }
