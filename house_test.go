@@ -172,7 +172,7 @@ var rooms = map[string]room{
 		"it builds and does nothing else: what runs lives beside its noun"},
 	"orchestrator/telemetry": {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "orchestrator/models",
 		"sentinel", "sentinel/review", "skills", "skills/leak"}, "it is told what others do, and nobody is told anything by it"},
-	"orchestrator/doctor": {[]string{"agents/llm", "config", "limits", "limits/redisstore", "orchestrator/anchors", "orchestrator/assembly",
+	"orchestrator/doctor": {[]string{"agents/llm", "config", "limits", "limits/redisstore", "orchestrator/assembly",
 		"orchestrator/control", "sentinel/ledger", "sentinel/pause", "sentinel/review", "sentinel/store", "skills", "skills/run/exec"},
 		"it looks at what others built and runs no call"},
 	"orchestrator/policy": {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "sentinel", "sentinel/judge",
@@ -341,7 +341,7 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 42, // it puts everything together
+	"imports orchestrator/assembly": 43, // it puts everything together
 	"imports cmd/vedette/command":   13, // each command calls another room
 	"imports orchestrator/api":      13, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record

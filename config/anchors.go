@@ -44,52 +44,9 @@ func (a *LedgerAnchor) setDefaults() { *a = LedgerAnchor{Every: time.Minute} }
 // anchorKinds are the keys of which an anchor has one.
 var anchorKinds = []string{"file", "http", "witness"}
 
-// checkAnchors refuses anchors that have no place or two, or one name.
-func (l *loader) checkAnchors() {
-	list := l.valueAt("ledger", "anchors")
-	if list == nil || list.kind != listNode {
-		return
-	}
-	names := map[string]Position{}
-	for i, n := range list.items {
-		if n.kind != mappingNode || i >= len(l.cfg.Ledger.Anchors) {
-			continue
-		}
-		places := 0
-		for _, kind := range anchorKinds {
-			if n.get(kind) != nil {
-				places++
-			}
-		}
-		if places != 1 {
-			l.out.add(n.pos, "ledger.anchors[%d] has %d places for heads and needs one; write one of file, http and witness", i, places)
-		}
-		a := l.cfg.Ledger.Anchors[i]
-		if first, twice := names[a.Name]; twice && a.Name != "" {
-			l.out.add(n.get("name").pos, "ledger.anchors[%d]: another anchor has the name %q already, at %s; give one of them another name",
-				i, a.Name, first)
-		}
-		names[a.Name] = n.pos
-	}
-}
-
-// resolveAnchorPaths makes the paths of the anchors' files absolute.
-func (l *loader) resolveAnchorPaths() {
-	list := l.valueAt("ledger", "anchors")
-	for i := range l.cfg.Ledger.Anchors {
-		a := &l.cfg.Ledger.Anchors[i]
-		var n *node
-		if list != nil && list.kind == listNode && i < len(list.items) {
-			n = list.items[i]
-		}
-		a.File.Path = l.absPath(a.File.Path, n)
-		a.Witness.File = l.absPath(a.Witness.File, n)
-	}
-}
-
 // AnchorFiles are the files that heads are appended to. No call may write one.
-func (c Config) AnchorFiles() (out []string) {
-	for _, a := range c.Ledger.Anchors {
+func (l Ledger) AnchorFiles() (out []string) {
+	for _, a := range l.Anchors {
 		for _, path := range []string{a.File.Path, a.Witness.File} {
 			if path != "" {
 				out = append(out, path)

@@ -18,7 +18,10 @@ func TestLedgerAnchors(t *testing.T) {
 	require.NoError(t, err)
 	c, err := config.Parse("v.yaml", []byte(anchorsHead+`
     - {name: disk, file: {path: /mnt/elsewhere/heads.txt}}
-    - {name: audit, every: 10s, required: true, http: {url: "https://a.example/CANARY", read_url: "https://a.example/CANARY", token: CANARY}}
+    - name: audit
+      every: 10s
+      required: true
+      http: {url: "https://a.example/CANARY", read_url: "https://a.example/CANARY", token: CANARY}
     - {name: w1, witness: {url: "https://w.example", key: "w+1+AA", file: cosigned.txt}}
 `), config.Options{})
 	require.NoError(t, err)
@@ -26,8 +29,8 @@ func TestLedgerAnchors(t *testing.T) {
 	require.Equal(t, []time.Duration{time.Minute, 10 * time.Second}, []time.Duration{list[0].Every, list[1].Every})
 	require.True(t, list[1].Required)
 	require.Equal(t, "https://a.example/CANARY", list[1].HTTP.URL.Reveal())
-	require.Len(t, c.AnchorFiles(), 2)
-	for _, file := range c.AnchorFiles() {
+	require.Len(t, c.Ledger.AnchorFiles(), 2)
+	for _, file := range c.Ledger.AnchorFiles() {
 		require.True(t, filepath.IsAbs(file), file)
 	}
 	require.NotContains(t, printAll(list), "CANARY")

@@ -50,6 +50,20 @@ func (l *loader) resolveServerPaths() {
 	in.ClientSecretFile = l.absPath(in.ClientSecretFile, l.valueAt("server", "auth", "oidc", "sign_in", "client_secret_file"))
 }
 
+// resolveAnchorPaths makes the paths of the anchors' files absolute.
+func (l *loader) resolveAnchorPaths() {
+	list := l.valueAt("ledger", "anchors")
+	for i := range l.cfg.Ledger.Anchors {
+		a := &l.cfg.Ledger.Anchors[i]
+		var n *node
+		if list != nil && list.kind == listNode && i < len(list.items) {
+			n = list.items[i]
+		}
+		a.File.Path = l.absPath(a.File.Path, n)
+		a.Witness.File = l.absPath(a.Witness.File, n)
+	}
+}
+
 // guardListItem returns an item of a list under guard.
 func (l *loader) guardListItem(key string, i int) *node {
 	n := l.valueAt("guard", key)
@@ -141,7 +155,7 @@ func (l *loader) guardedPaths() []guardedPath {
 	for _, dir := range l.cfg.CredentialFolders() {
 		list = append(list, guardedPath{"the credentials", dir})
 	}
-	for _, file := range l.cfg.AnchorFiles() {
+	for _, file := range l.cfg.Ledger.AnchorFiles() {
 		list = append(list, guardedPath{"the ledger's anchor", file})
 	}
 	if exe, err := os.Executable(); err == nil {

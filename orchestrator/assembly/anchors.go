@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/anchors"
@@ -52,21 +53,48 @@ func checkAnchors(cfg *config.Config) error {
 	return err
 }
 
-// openAnchors compares the ledger with what its anchors keep. The ledger is open by then, and nothing is decided.
-func (p *Parts) openAnchors(ctx context.Context, o Options) error {
-	list, err := NewAnchors(p.Config)
-	if err != nil {
-		return err
-	}
-	p.anchors = anchors.New(anchors.Options{Ledger: p.Ledger, Now: o.Now, Log: o.Log}, list...)
-	return p.anchors.Compare(ctx)
-}
-
-// Anchors says how the anchors of the ledger do, in the order of the configuration.
-func (p *Parts) Anchors() []anchors.Status { return p.anchors.Status() }
-
 // ErrInUse is wrapped where another process has the database open.
 var ErrInUse = store.ErrLocked
+
+// KeptHeads is what an anchor gave back.
+type KeptHeads struct {
+	Anchor string
+	// WriteOnly is set where it gives none back, Unasked where it was not asked.
+	WriteOnly, Unasked bool
+	// Largest is how many records the largest of its heads covers. No signature was checked.
+	Largest int64
+	Err     error
+}
+
+// ReadAnchors asks the anchors of a configuration for their heads. Offline asks those on this machine alone.
+func ReadAnchors(ctx context.Context, cfg *config.Config, offline bool) ([]KeptHeads, error) {
+	list, err := NewAnchors(cfg)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]KeptHeads, len(list))
+	for i, a := range list {
+		out[i] = KeptHeads{Anchor: a.Name, Unasked: offline && a.Place.Kind() != "file"}
+		if out[i].Unasked {
+			continue
+		}
+		bound, cancel := context.WithTimeout(ctx, askTime)
+		heads, err := a.Place.Read(bound)
+		cancel()
+		if out[i].WriteOnly = errors.Is(err, anchors.ErrWriteOnly); !out[i].WriteOnly {
+			out[i].Err = err
+		}
+		for _, signed := range heads {
+			if h, err := ledger.PeekHead(signed); err == nil {
+				out[i].Largest = max(out[i].Largest, h.Size)
+			}
+		}
+	}
+	return out, nil
+}
+
+// askTime bounds the asking of one anchor.
+const askTime = 10 * time.Second
 
 // beside is the ledger of a database that another process may write to.
 type beside struct{ *ledger.Reader }

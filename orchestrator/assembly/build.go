@@ -9,6 +9,7 @@ import (
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/access"
+	"github.com/vedette-dev/vedette/orchestrator/anchors"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
@@ -113,6 +114,16 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 		p.habits = p.recorder.NewHabits(p.Keys.Digest(), o.Log)
 	}
 	return nil
+}
+
+// openAnchors compares the ledger with what its anchors keep. The ledger is open by then, and nothing is decided.
+func (p *Parts) openAnchors(ctx context.Context, o Options) error {
+	list, err := NewAnchors(p.Config)
+	if err != nil {
+		return err
+	}
+	p.anchors = anchors.New(anchors.Options{Ledger: p.Ledger, Now: o.Now, Log: o.Log}, list...)
+	return p.anchors.Compare(ctx)
 }
 
 // openTokens reads who may call the HTTP API. Store and ledger are open by then.

@@ -239,6 +239,9 @@ func listByName[T any](m map[string]T) []T {
 	return out
 }
 
+// Anchors says how the anchors of the ledger do, in the order of the configuration.
+func (p *Parts) Anchors() []anchors.Status { return p.anchors.Status() }
+
 // CanaryFailed returns the review's models that are wrong about calls whose
 // verdict is known.
 func (p *Parts) CanaryFailed() []string {

@@ -14,7 +14,7 @@ import (
 
 // listProtected returns the files that decide what is allowed: no call may write one.
 func listProtected(cfg *config.Config) []string {
-	return slices.Concat(listProgram(), cfg.Files, listDatabaseFiles(cfg), cfg.AnchorFiles(), []string{snapshotFolder(cfg)})
+	return slices.Concat(listProgram(), cfg.Files, listDatabaseFiles(cfg), cfg.Ledger.AnchorFiles(), []string{snapshotFolder(cfg)})
 }
 
 // listSecret returns the keys, the users' credentials and the owner's socket. A program
@@ -41,7 +41,7 @@ func listGuarded(cfg *config.Config) []exec.Guarded {
 	for _, path := range listDatabaseFiles(cfg) {
 		out = append(out, exec.Guarded{What: "the database", Path: path, Secret: true})
 	}
-	for _, path := range cfg.AnchorFiles() {
+	for _, path := range cfg.Ledger.AnchorFiles() {
 		out = append(out, exec.Guarded{What: "the ledger's anchor", Path: path})
 	}
 	for i, path := range cfg.Files {

@@ -17,7 +17,6 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/limits/redisstore"
-	"github.com/vedette-dev/vedette/orchestrator/anchors"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
@@ -161,46 +160,35 @@ func (e *exam) examineLedger(ctx context.Context) {
 
 // examineAnchors compares the newest head with what the anchors have of the ledger.
 func (e *exam) examineAnchors(ctx context.Context, r ledger.Report) {
-	list, err := assembly.NewAnchors(e.cfg)
+	list, err := assembly.ReadAnchors(ctx, e.cfg, e.offline)
 	if err != nil || len(list) == 0 { // mistakes are the configuration's
 		e.warn("anchors", "no signed head is kept elsewhere: a cut tail or an older copy of the file can't be excluded",
 			"name a place under ledger.anchors, or keep what vedette ledger head prints where this machine can't write")
 		return
 	}
 	for _, a := range list {
-		name := "anchor " + a.Name
-		if e.offline && a.Place.Kind() != "file" {
-			e.ok(name, "it was not asked")
-			continue
-		}
-		bound, cancel := context.WithTimeout(ctx, 10*time.Second)
-		heads, err := a.Place.Read(bound)
-		cancel()
-		e.judgeAnchor(name, r, heads, err)
+		e.judgeAnchor(a, r.Records)
 	}
 }
 
 // judgeAnchor says what an anchor's answer comes to.
-func (e *exam) judgeAnchor(name string, r ledger.Report, heads [][]byte, err error) {
-	const advice = "see vedette status, and vedette ledger anchor sends the newest head now"
-	var kept int64
-	for _, signed := range heads {
-		if h, err := ledger.PeekHead(signed); err == nil {
-			kept = max(kept, h.Size)
-		}
-	}
+func (e *exam) judgeAnchor(a assembly.KeptHeads, have int64) {
+	const advice = "see vedette status; vedette ledger anchor sends the newest head now"
+	name := "anchor " + a.Anchor
 	switch {
-	case errors.Is(err, anchors.ErrWriteOnly):
+	case a.Unasked:
+		e.ok(name, "it was not asked")
+	case a.WriteOnly:
 		e.ok(name, "heads are sent there, and it gives none back to compare with")
-	case err != nil:
-		e.warn(name, err.Error(), "a start can't compare the ledger with it; "+advice)
-	case kept == 0 && r.Records > 0:
+	case a.Err != nil:
+		e.warn(name, a.Err.Error(), "a start can't compare the ledger with it; "+advice)
+	case a.Largest == 0 && have > 0:
 		e.warn(name, "it has no head of this ledger yet", advice)
-	case kept > r.Records:
-		e.problem(name, fmt.Sprintf("it has a head of %d records, and the database %d: an older copy, or its end was cut off", kept, r.Records),
+	case a.Largest > have:
+		e.problem(name, fmt.Sprintf("it has a head of %d records, and the database %d: an older copy, or its end was cut off", a.Largest, have),
 			"put the newest copy back; vedette ledger verify --head FILE says more")
 	default:
-		e.ok(name, "its newest head covers %d of %d records", kept, r.Records)
+		e.ok(name, "its newest head covers %d of %d records", a.Largest, have)
 	}
 }
 

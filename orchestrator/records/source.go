@@ -260,13 +260,15 @@ func (s Source) Verify(ctx context.Context, vo VerifyOptions) (Verification, err
 		o.SignatureEvery, o.SkipIndexes = fastSignatures, true
 	}
 	if vo.Deep {
-		o.Derive = deriveColumns
+		o.Derive = query.DeriveColumns
 	}
 	report, err := ledger.Verify(ctx, s.Database, o)
 	var foreign *ledger.HeadError
 	if errors.As(err, &foreign) {
 		err = fmt.Errorf("%s: %w", files[foreign.Index], foreign.Err)
-		return Verification{}, &advice.Error{Err: err, Todo: "give what vedette ledger head printed, or an anchor's file, and the ledger's own key"}
+		return Verification{}, &advice.Error{
+			Err: err, Todo: "give what vedette ledger head printed, or an anchor's file, and the ledger's own key",
+		}
 	}
 	tampered := errors.Is(err, ledger.ErrTampered)
 	if err != nil && !tampered {

@@ -101,9 +101,10 @@ func (g *gauges) defineGauges(m *Metrics) {
 	g.limitsSkipped = desc("limits_store_skipped_total", "counter", "Questions that were not put to it, because it had just been away.")
 	g.unsynced = desc("limits_store_unsynced_questions", "gauge",
 		"Questions to models whose spending the server of the limits hasn't heard yet.")
-	g.anchorBehind = desc("ledger_anchor_behind_records", "gauge", "Records that the newest head kept by an anchor does not cover.", "anchor")
-	g.anchorFailures = desc("ledger_anchor_failures", "gauge", "Tries to send an anchor the newest head that failed since the last that did not.",
-		"anchor")
+	g.anchorBehind = desc("ledger_anchor_behind_records", "gauge",
+		"Records that the newest head kept by an anchor does not cover.", "anchor")
+	g.anchorFailures = desc("ledger_anchor_failures", "gauge",
+		"Tries to send an anchor the newest head that failed since the last that did not.", "anchor")
 	g.draining = desc("draining", "gauge", "1 while work is finished and none is begun.")
 	g.tasks = desc("tasks", "gauge", "Goroutines under way for processes of the supervision tree.")
 	g.leaked = desc("leaked_processes", "gauge", "Processes that were told to stop and have not.")

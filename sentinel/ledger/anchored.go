@@ -89,8 +89,8 @@ type Comparison struct {
 }
 
 // CompareHeads holds the ledger against heads that were kept elsewhere, in any order: against the largest of
-// them that is not of records which an operator has given up (AcceptRestored). The error is an *AnchorError where the ledger is behind it, has other records, or has a key that
-// the head's key does not lead to.
+// them that is not of records which an operator has given up (AcceptRestored). The error is an *AnchorError where
+// the ledger is behind that head, has other records, or has a key that the head's key does not lead to.
 func (l *Ledger) CompareHeads(ctx context.Context, heads [][]byte) (c Comparison, err error) {
 	kept := parseKept(heads)
 	if len(kept) == 0 {

@@ -114,7 +114,8 @@ func rotatedAtLength(t *testing.T) (path string, signers [2]*Signer, heads [][]b
 	st := openStore(t, path)
 	l, err := Open(t.Context(), st, signers[0], Options{})
 	require.NoError(t, err)
-	require.NoError(t, st.Migrate(t.Context(), "others", []string{`CREATE TABLE others (n INTEGER PRIMARY KEY NOT NULL, b BLOB NOT NULL) STRICT`}))
+	const table = `CREATE TABLE others (n INTEGER PRIMARY KEY NOT NULL, b BLOB NOT NULL) STRICT`
+	require.NoError(t, st.Migrate(t.Context(), "others", []string{table}))
 	require.NoError(t, st.Submit(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT INTO others (n, b) VALUES (1, zeroblob(60000))`)
 		return err
@@ -145,7 +146,8 @@ func readEverything(t *testing.T, path string) (string, error) {
 	defer func() { require.NoError(t, db.Close()) }()
 	var out strings.Builder
 	for _, q := range []string{
-		"SELECT * FROM ledger_records ORDER BY idx", "SELECT idx, id FROM ledger_records INDEXED BY sqlite_autoindex_ledger_records_1 ORDER BY id",
+		"SELECT * FROM ledger_records ORDER BY idx",
+		"SELECT idx, id FROM ledger_records INDEXED BY sqlite_autoindex_ledger_records_1 ORDER BY id",
 		"SELECT idx, call FROM ledger_records INDEXED BY ledger_records_call ORDER BY call",
 		"SELECT idx, conversation FROM ledger_records INDEXED BY ledger_records_conversation ORDER BY conversation",
 		"SELECT idx, user FROM ledger_records INDEXED BY ledger_records_user ORDER BY user",
@@ -231,8 +233,9 @@ func listByteKinds(t *testing.T, data []byte) []byteKind {
 }
 
 var columnsOf = map[string][]string{
-	"ledger_records": {"idx", "id", "time", "kind", "call", "decision", "conversation", "user", "agent", "skill", "outcome", "gate", "code", "body"},
-	"ledger_heads":   {"size", "note"}, "ledger_hashes": {"first", "hashes"},
+	"ledger_records": {"idx", "id", "time", "kind", "call", "decision", "conversation", "user", "agent", "skill", "outcome", "gate",
+		"code", "body"},
+	"ledger_heads": {"size", "note"}, "ledger_hashes": {"first", "hashes"},
 }
 
 // listRoots reads the root pages of tables and indexes.

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/vedette-dev/vedette/cmd/vedette/setup"
 )
 
 func newAnchorCommand(a *app, p *places) *cobra.Command {
@@ -23,7 +25,7 @@ process does so by itself. The exit status is 1 where a place did not take it.`,
 }
 
 func runAnchor(ctx context.Context, a *app, p *places, asJSON bool) error {
-	list, err := a.program().SendHead(ctx, p.config)
+	list, err := setup.SendHead(ctx, a.program(), p.config)
 	if err != nil {
 		return err
 	}
@@ -68,7 +70,7 @@ No process may use the database meanwhile.`,
 			if by == "" {
 				return usageError("say who accepts it, with --by NAME")
 			}
-			newest, err := a.program().AcceptRestored(cmd.Context(), p.config, by)
+			newest, err := setup.AcceptRestored(cmd.Context(), a.program(), p.config, by)
 			if err != nil {
 				return err
 			}

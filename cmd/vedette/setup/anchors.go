@@ -18,7 +18,7 @@ type AnchorSent struct {
 }
 
 // SendHead sends the newest head to the anchors of a configuration, also beside a running process.
-func (p Program) SendHead(ctx context.Context, config string) ([]AnchorSent, error) {
+func SendHead(ctx context.Context, p Program, config string) ([]AnchorSent, error) {
 	cfg, err := p.Load(config)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (p Program) SendHead(ctx context.Context, config string) ([]AnchorSent, err
 }
 
 // AcceptRestored has the ledger say that a backup was restored: see assembly.AcceptRestored.
-func (p Program) AcceptRestored(ctx context.Context, config, by string) (newest int64, err error) {
+func AcceptRestored(ctx context.Context, p Program, config, by string) (newest int64, err error) {
 	cfg, err := p.Load(config)
 	if err != nil {
 		return 0, err

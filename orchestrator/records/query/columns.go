@@ -1,4 +1,4 @@
-package records
+package query
 
 import (
 	"encoding/json"
@@ -7,9 +7,9 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
 
-// deriveColumns says what the body of a record gives for the columns beside it, by which queries find it. It is
+// DeriveColumns says what the body of a record gives for the columns beside it, by which queries find it. It is
 // silent on columns that no body has, and on kinds of records that it doesn't know.
-func deriveColumns(kind string, body []byte) []ledger.Column {
+func DeriveColumns(kind string, body []byte) []ledger.Column {
 	switch kind {
 	case sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome:
 	default:
