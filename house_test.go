@@ -123,7 +123,10 @@ var rooms = map[string]room{
 	"sentinel/store":            {nil, leaf},
 	"sentinel/store/keys":       {nil, leaf},
 	"sentinel/journal":          {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
-	"sentinel/ledger":           {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"internal/outbound":         {nil, "it makes clients for addresses and knows nothing that they carry"},
+	"orchestrator/anchors": {[]string{"internal/outbound", "sentinel/ledger"},
+		"it carries signed heads to places and decides nothing"},
+	"sentinel/ledger": {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
 	"sentinel/pause": {[]string{"sentinel", "sentinel/ledger", "sentinel/store", "skills"},
 		"it keeps what an operator stopped, on record"},
 	"agents/otp":          {nil, "it could be a module of its own"},
@@ -159,7 +162,7 @@ var rooms = map[string]room{
 		"it carries an operator's word to the process and knows no more of it"},
 	"orchestrator/hook": {[]string{"internal/textcut", "skills"},
 		"it asks a server over HTTP, as any other program would, and decides nothing"},
-	"orchestrator/notify": {[]string{"internal/backoff", "internal/textcut", "sentinel/approval", "sentinel/store"},
+	"orchestrator/notify": {[]string{"internal/backoff", "internal/outbound", "internal/textcut", "sentinel/approval", "sentinel/store"},
 		"it tells people that a question waits, and knows of a question what its list says"},
 	"orchestrator/admission": {nil, "it counts who is at work and knows nothing of the work"},
 	"orchestrator/vedettetest": {[]string{"agents/llm/scripted", "config", "orchestrator", "sentinel", "skills"},
@@ -186,9 +189,10 @@ var rooms = map[string]room{
 		"sentinel/store", "sentinel/store/keys"},
 		"it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
-		"orchestrator/access", "orchestrator/answers", "orchestrator/assistants/threads", "orchestrator/control", "orchestrator/handover",
-		"orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models", "orchestrator/notify", "orchestrator/policies",
-		"orchestrator/records/story", "orchestrator/skillqueue", "sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"},
+		"orchestrator/access", "orchestrator/anchors", "orchestrator/answers", "orchestrator/assistants/threads", "orchestrator/control",
+		"orchestrator/handover", "orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models", "orchestrator/notify",
+		"orchestrator/policies", "orchestrator/records/story", "orchestrator/skillqueue",
+		"sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"},
 		"it builds and does nothing else: what runs lives beside its noun"},
 	"orchestrator/telemetry": {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "orchestrator/models",
 		"sentinel", "sentinel/review", "skills", "skills/leak"}, "it is told what others do, and nobody is told anything by it"},
@@ -361,7 +365,7 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 44, // it puts everything together
+	"imports orchestrator/assembly": 46, // it puts everything together
 	"imports cmd/vedette/command":   14, // each command calls another room
 	"imports orchestrator/api":      16, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record

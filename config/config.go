@@ -280,6 +280,8 @@ type Ledger struct {
 	Path string `yaml:"path"`
 	// Values says what is held of argument values.
 	Values Values `yaml:"values" cfg:"enum=keys|hmac|full"`
+	// Anchors keep the newest signed head where a writer of the database can't write.
+	Anchors []LedgerAnchor `yaml:"anchors" json:",omitempty" cfg:"nonempty"`
 }
 
 // Journal is where arguments, results and messages live, sealed.

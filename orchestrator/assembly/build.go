@@ -9,6 +9,7 @@ import (
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/access"
+	"github.com/vedette-dev/vedette/orchestrator/anchors"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/policies"
@@ -95,6 +96,9 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if p.Ledger, err = ledger.Open(ctx, p.Store, signer, ledger.Options{Now: o.Now}); err != nil {
 		return err
 	}
+	if err := p.openAnchors(ctx, o); err != nil {
+		return err
+	}
 	p.Journal, err = journal.Open(ctx, p.Store, journal.SingleKey(p.Keys.Journal()), journal.Options{
 		Retention: cfg.Journal.Retention, MaxData: maxValue, Now: o.Now,
 	})
@@ -116,6 +120,16 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 		p.habits = p.recorder.NewHabits(p.Keys.Digest(), o.Log)
 	}
 	return nil
+}
+
+// openAnchors compares the ledger with what its anchors keep. The ledger is open by then, and nothing is decided.
+func (p *Parts) openAnchors(ctx context.Context, o Options) error {
+	list, err := NewAnchors(p.Config)
+	if err != nil {
+		return err
+	}
+	p.anchors = anchors.New(anchors.Options{Ledger: p.Ledger, Now: o.Now, Log: o.Log}, list...)
+	return p.anchors.Compare(ctx)
 }
 
 // openTokens reads who may call the HTTP API. Store and ledger are open by then.
@@ -292,6 +306,9 @@ func (p *Parts) startBackground(ctx context.Context) {
 	p.background = append(p.background, maintenance.Start(ctx, p.log, "maintain", p.maintenance.Run))
 	if p.asksCanaries() {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "ask canaries", p.runCanaries))
+	}
+	for _, c := range p.anchors.Couriers() {
+		p.background = append(p.background, maintenance.Start(ctx, p.log, "anchor", c.Run))
 	}
 	for _, c := range p.couriers {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "notify", c.Run))

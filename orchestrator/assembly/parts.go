@@ -15,6 +15,7 @@ import (
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/limits/redisstore"
 	"github.com/vedette-dev/vedette/orchestrator/access"
+	"github.com/vedette-dev/vedette/orchestrator/anchors"
 	"github.com/vedette-dev/vedette/orchestrator/answers"
 	"github.com/vedette-dev/vedette/orchestrator/handover"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
@@ -79,6 +80,7 @@ type Parts struct {
 	recorder    *recorder.Recorder
 	habits      habits // nil where judge.habits is off
 	couriers    []*notify.Courier
+	anchors     *anchors.Set
 	unfinished  *unfinished.Calls
 	maintenance *maintenance.Maintenance
 	leaks       *leak.Watch
@@ -116,6 +118,9 @@ func (p *Parts) Close() error {
 	err := p.counts.limiter.Close()
 	if p.Store == nil {
 		return err
+	}
+	if p.Checkpoint != nil && p.anchors != nil { // what failed to open has sent nothing, and sends nothing
+		p.anchors.Finish(context.Background())
 	}
 	return errors.Join(err, p.Store.Close())
 }
@@ -240,6 +245,9 @@ func listByName[T any](m map[string]T) []T {
 	return out
 }
 
+// Anchors says how the anchors of the ledger do, in the order of the configuration.
+func (p *Parts) Anchors() []anchors.Status { return p.anchors.Status() }
+
 // CanaryFailed returns the review's models that are wrong about calls whose
 // verdict is known.
 func (p *Parts) CanaryFailed() []string {
@@ -252,7 +260,7 @@ func (p *Parts) CanaryFailed() []string {
 // Service is work that goes on beside the calls, for a supervisor to run. Run returns nil
 // once ctx has ended. Any other end is a failure, and the supervisor runs it again.
 type Service struct {
-	// Group says what it belongs to: store, limits, review or notify.
+	// Group says what it belongs to: store, limits, review, anchors or notify.
 	Group, ID string
 	Run       func(ctx context.Context) error
 }
@@ -270,6 +278,9 @@ func (p *Parts) Services() []Service {
 	}
 	if p.asksCanaries() {
 		list = append(list, Service{"review", "canaries", p.runCanaries})
+	}
+	for _, c := range p.anchors.Couriers() {
+		list = append(list, Service{"anchors", "anchor-" + c.Name(), c.Run})
 	}
 	for _, c := range p.couriers {
 		list = append(list, Service{"notify", "channel-" + c.Status().Channel, c.Run})

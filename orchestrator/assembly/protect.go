@@ -14,7 +14,7 @@ import (
 
 // listProtected returns the files that decide what is allowed: no call may write one.
 func listProtected(cfg *config.Config) []string {
-	return slices.Concat(listProgram(), cfg.Files, listDatabaseFiles(cfg), []string{snapshotFolder(cfg)})
+	return slices.Concat(listProgram(), cfg.Files, listDatabaseFiles(cfg), cfg.Ledger.AnchorFiles(), []string{snapshotFolder(cfg)})
 }
 
 // listSecret returns the keys, the users' credentials and the owner's socket. A program
@@ -40,6 +40,9 @@ func listGuarded(cfg *config.Config) []exec.Guarded {
 	}
 	for _, path := range listDatabaseFiles(cfg) {
 		out = append(out, exec.Guarded{What: "the database", Path: path, Secret: true})
+	}
+	for _, path := range cfg.Ledger.AnchorFiles() {
+		out = append(out, exec.Guarded{What: "the ledger's anchor", Path: path})
 	}
 	for i, path := range cfg.Files {
 		what := "the configuration"

@@ -3,7 +3,7 @@
 //
 //	src := records.Source{Database: "vedette.db", PublicKey: "keys/ledger.pub", Keys: "keys"}
 //	found, err := src.Find(ctx, "0199a1b2")        // one record, and those of its call
-//	proof, err := src.Verify(ctx, []string{"monday.txt"})
+//	proof, err := src.Verify(ctx, records.VerifyOptions{Heads: []string{"monday.txt"}})
 //	gone, err := src.Purge(ctx, records.PurgeOptions{User: "ann", By: "bob"})
 //
 //	q, err := records.ParseQuery("outcome:deny since:24h", time.Now())

@@ -189,7 +189,7 @@ func TestVerify(t *testing.T) {
 	require.NoError(t, err)
 	kept := filepath.Join(t.TempDir(), "head.txt")
 	require.NoError(t, os.WriteFile(kept, head, 0o600))
-	v, err := s.Verify(t.Context(), []string{kept})
+	v, err := s.Verify(t.Context(), records.VerifyOptions{Heads: []string{kept}, Deep: true})
 	require.NoError(t, err)
 	require.NoError(t, v.Err())
 	require.True(t, v.OK)
@@ -200,7 +200,7 @@ func TestVerify(t *testing.T) {
 	_, err = db.Exec(`UPDATE ledger_records SET outcome = 'allow' WHERE idx = 1`)
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
-	v, err = s.Verify(t.Context(), nil)
+	v, err = s.Verify(t.Context(), records.VerifyOptions{})
 	require.NoError(t, err)
 	require.False(t, v.OK)
 	var broken *records.IntegrityError
@@ -218,7 +218,7 @@ func TestForeignHead(t *testing.T) {
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "head.txt")
 	require.NoError(t, os.WriteFile(file, head, 0o600))
-	_, err = s.Verify(t.Context(), []string{file})
+	_, err = s.Verify(t.Context(), records.VerifyOptions{Heads: []string{file}})
 	requireAdvice(t, err, file, "vedette ledger head")
 	s.PublicKey = other.PublicKey
 	_, err = s.NewestHead(t.Context())
@@ -233,7 +233,7 @@ func TestMissing(t *testing.T) {
 	requireAdvice(t, s.CheckDatabase(), "no such database", "--db FILE")
 	_, err := s.Find(t.Context(), "x")
 	requireAdvice(t, err, "no such database", "--db FILE")
-	_, err = s.Verify(t.Context(), nil)
+	_, err = s.Verify(t.Context(), records.VerifyOptions{})
 	requireAdvice(t, err, "gone.pub: no such file", "--key FILE")
 }
 
@@ -264,7 +264,7 @@ func TestPurge(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{sentinel.RecordDecision: 4, sentinel.RecordPurge: 2, sentinel.RecordValuesRead: 1}, kinds)
-	v, err := s.Verify(t.Context(), nil)
+	v, err := s.Verify(t.Context(), records.VerifyOptions{})
 	require.NoError(t, err)
 	require.True(t, v.OK)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/vedette-dev/vedette/internal/advice"
 	"github.com/vedette-dev/vedette/orchestrator/records/query"
@@ -161,23 +162,58 @@ func (v Verification) Err() error {
 	}
 }
 
+// VerifyOptions say what to verify, and how closely.
+type VerifyOptions struct {
+	// Heads are files with heads that were kept elsewhere; each may hold several, as an anchor's file does.
+	Heads []string
+	// Witnesses are the public keys of those who must have cosigned every one of them.
+	Witnesses []string
+	// Fast checks some of the signatures and no index. Deep compares columns with the bodies of their records.
+	Fast, Deep bool
+}
+
+// fastSignatures is that Fast checks the signature of one head in so many, and of the newest.
+const fastSignatures = 1024
+
 // Verify computes every record's hash again and compares the tree with every signed
 // head, and with those in files. What it finds is in the Verification; the error is of
 // what can't be read.
-func (s Source) Verify(ctx context.Context, heads []string) (Verification, error) {
+func (s Source) Verify(ctx context.Context, vo VerifyOptions) (Verification, error) {
 	key, err := s.readPublicKey()
 	if err != nil {
 		return Verification{}, err
 	}
 	o := ledger.VerifyOptions{PublicKey: key}
-	for _, name := range heads {
-		head, err := readKeptHead(name, key)
+	var files []string // of each head
+	for _, vkey := range vo.Witnesses {
+		w, err := ledger.ParseWitness(vkey)
+		if err != nil {
+			return Verification{}, &advice.Error{Err: fmt.Errorf("--witness: %w", err), Todo: "its form is name+hash+base64"}
+		}
+		o.Witnesses = append(o.Witnesses, w)
+	}
+	for _, name := range vo.Heads {
+		heads, err := readKeptHeads(name)
 		if err != nil {
 			return Verification{}, err
 		}
-		o.Heads = append(o.Heads, head)
+		o.Heads = append(o.Heads, heads...)
+		files = append(files, slices.Repeat([]string{name}, len(heads))...)
+	}
+	if vo.Fast {
+		o.SignatureEvery, o.SkipIndexes = fastSignatures, true
+	}
+	if vo.Deep {
+		o.Derive = query.DeriveColumns
 	}
 	report, err := ledger.Verify(ctx, s.Database, o)
+	var foreign *ledger.HeadError
+	if errors.As(err, &foreign) {
+		err = fmt.Errorf("%s: %w", files[foreign.Index], foreign.Err)
+		return Verification{}, &advice.Error{
+			Err: err, Todo: "give what vedette ledger head printed, or an anchor's file, and the ledger's own key",
+		}
+	}
 	tampered := errors.Is(err, ledger.ErrTampered)
 	if err != nil && !tampered {
 		return Verification{}, s.AdviseOn(err)
@@ -188,11 +224,11 @@ func (s Source) Verify(ctx context.Context, heads []string) (Verification, error
 	return Verification{!tampered, report, err}, nil
 }
 
-// maxHead is more than any head has, in bytes.
-const maxHead = 4 << 10
+// maxHeads bounds a file of heads, in bytes.
+const maxHeads = 64 << 20
 
-// readKeptHead reads a head and makes sure that it is one of this ledger's.
-func readKeptHead(name, key string) (_ []byte, err error) {
+// readKeptHeads reads the heads in a file.
+func readKeptHeads(name string) (_ [][]byte, err error) {
 	const todo = "give what vedette ledger head printed"
 	if err := advice.CheckReadable(name, todo); err != nil {
 		return nil, err
@@ -202,14 +238,15 @@ func readKeptHead(name, key string) (_ []byte, err error) {
 		return nil, fmt.Errorf("%s can't be read: %w", name, advice.CauseOf(err))
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	b, err := io.ReadAll(io.LimitReader(f, maxHead))
+	b, err := io.ReadAll(io.LimitReader(f, maxHeads))
 	if err != nil {
 		return nil, fmt.Errorf("%s can't be read: %w", name, advice.CauseOf(err))
 	}
-	if _, err := ledger.ParseHead(b, key); err != nil {
-		return nil, &advice.Error{Err: fmt.Errorf("%s: %w", name, err), Todo: todo}
+	heads := ledger.SplitHeads(b)
+	if len(heads) == 0 {
+		return nil, &advice.Error{Err: fmt.Errorf("%s: %w", name, ledger.ErrHead), Todo: todo}
 	}
-	return b, nil
+	return heads, nil
 }
 
 // NewestHead reads the newest signed head. One that the key doesn't verify is an
@@ -223,10 +260,23 @@ func (s Source) NewestHead(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := ledger.ParseHead(head, key); err != nil {
+	if err := s.checkHead(ctx, head, key); err != nil {
 		return nil, &IntegrityError{fmt.Errorf("the newest head: %w", err), "vedette ledger verify says more"}
 	}
 	return head, nil
+}
+
+// checkHead checks that a head is signed by the key, or by one that is linked to it.
+func (s Source) checkHead(ctx context.Context, head []byte, key string) error {
+	r, err := s.openReader(ctx)
+	if err != nil {
+		return err
+	}
+	ring, err := r.Keyring(ctx, key)
+	if err == nil {
+		_, err = ring.ParseHead(head)
+	}
+	return errors.Join(err, r.Close())
 }
 
 func (s Source) queryNewestHead(ctx context.Context) (head []byte, err error) {

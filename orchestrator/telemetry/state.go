@@ -23,6 +23,8 @@ type State struct {
 	Canaries map[string]string
 	// Limits is nil where limits are counted in memory.
 	Limits *LimitsState
+	// Anchors are how many records the ledger's anchors lack, by name.
+	Anchors map[string]AnchorState
 	// Tasks are goroutines under way for processes, Leaked those of processes
 	// that did not stop.
 	Tasks, Leaked int
@@ -42,6 +44,12 @@ type LimitsState struct {
 	Failures, Skipped uint64
 	// Unsynced are questions to models whose spending the server hasn't heard yet.
 	Unsynced int
+}
+
+// AnchorState is how an anchor of the ledger does.
+type AnchorState struct {
+	Behind   int64
+	Failures int
 }
 
 // poolKinds are what Pool.Kind may be.
@@ -66,6 +74,7 @@ type gauges struct {
 	held, running, draining, started, tasks, leaked *prometheus.Desc
 	used, capacity, waiting, refused                *prometheus.Desc
 	pauses, breaker, canary                         *prometheus.Desc
+	anchorBehind, anchorFailures                    *prometheus.Desc
 	away, limitsFailures, limitsSkipped, unsynced   *prometheus.Desc
 }
 
@@ -92,6 +101,10 @@ func (g *gauges) defineGauges(m *Metrics) {
 	g.limitsSkipped = desc("limits_store_skipped_total", "counter", "Questions that were not put to it, because it had just been away.")
 	g.unsynced = desc("limits_store_unsynced_questions", "gauge",
 		"Questions to models whose spending the server of the limits hasn't heard yet.")
+	g.anchorBehind = desc("ledger_anchor_behind_records", "gauge",
+		"Records that the newest head kept by an anchor does not cover.", "anchor")
+	g.anchorFailures = desc("ledger_anchor_failures", "gauge",
+		"Tries to send an anchor the newest head that failed since the last that did not.", "anchor")
 	g.draining = desc("draining", "gauge", "1 while work is finished and none is begun.")
 	g.tasks = desc("tasks", "gauge", "Goroutines under way for processes of the supervision tree.")
 	g.leaked = desc("leaked_processes", "gauge", "Processes that were told to stop and have not.")
@@ -145,6 +158,10 @@ func (g *gauges) collectState(ch chan<- prometheus.Metric, m *Metrics) {
 				gauge(g.canary, boolValue(now == state), model, state)
 			}
 		}
+	}
+	for name, a := range s.Anchors {
+		gauge(g.anchorBehind, int(a.Behind), name)
+		gauge(g.anchorFailures, a.Failures, name)
 	}
 	if l := s.Limits; l != nil {
 		gauge(g.away, boolValue(l.Away))

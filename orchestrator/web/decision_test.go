@@ -11,8 +11,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
 
-// record makes a call that a person is asked about, and returns the record of the question.
-func (h *house) record(request, mission string, args map[string]any) ledger.Record {
+// recordQuestion makes a call that a person is asked about, and returns the record of the question.
+func (h *house) recordQuestion(request, mission string, args map[string]any) ledger.Record {
 	h.t.Helper()
 	item, _ := h.askWith("ann", request, mission, args)
 	list, err := h.o.Parts().Ledger.List(h.t.Context(), ledger.Query{Decision: item.ID, Limit: 1})
@@ -33,7 +33,7 @@ func (h *house) readings() int {
 // for them, on record.
 func TestDecisionPage(t *testing.T) {
 	h := open(t, changes{})
-	rec := h.record("send CANARY-request", "CANARY-mission", map[string]any{"to": "bob@CANARY.test", "pass": "CANARY-secret"})
+	rec := h.recordQuestion("send CANARY-request", "CANARY-mission", map[string]any{"to": "bob@CANARY.test", "pass": "CANARY-secret"})
 	page := "/log/" + rec.ID
 	require.Equal(t, 403, h.signIn("ann").get(page).StatusCode, "a token that reads no ledger")
 
@@ -68,7 +68,7 @@ func TestDecisionPage(t *testing.T) {
 func TestDecisionPageIsHostileProof(t *testing.T) {
 	h := open(t, changes{})
 	const bad = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202e\x1b[2J"
-	rec := h.record(bad, bad, map[string]any{"to": bad, "text": bad})
+	rec := h.recordQuestion(bad, bad, map[string]any{"to": bad, "text": bad})
 	b := h.signIn("values")
 	p := b.post("/log/"+rec.Call, url.Values{"csrf": {b.get("/log/" + rec.ID).field("csrf")}})
 	require.Equal(t, 200, p.StatusCode)

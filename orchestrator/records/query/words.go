@@ -5,6 +5,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/habit"
 	"github.com/vedette-dev/vedette/sentinel/label"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -23,6 +24,7 @@ func Kinds() []string {
 		approval.RecordStanding,
 		tokenCreated, tokenRevoked, sentinel.RecordReloaded, sentinel.RecordReloadRefused, sentinel.RecordValuesRead,
 		label.RecordLabelled, label.RecordExported,
+		ledger.KindKeyRotated, ledger.KindRestored,
 	}
 }
 
