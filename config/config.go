@@ -280,6 +280,8 @@ type Ledger struct {
 	Path string `yaml:"path"`
 	// Values says what is held of argument values.
 	Values Values `yaml:"values" cfg:"enum=keys|hmac|full"`
+	// Sink is the absolute folder that records are written to, a file a month; empty for none.
+	Sink string `yaml:"sink"`
 }
 
 // Journal is where arguments, results and messages live, sealed.

@@ -157,6 +157,7 @@ var descriptions = map[string]string{
 
 	"Ledger.driver": "The database (default sqlite).",
 	"Ledger.path":   "The database file (default vedette.db in this file's folder).",
+	"Ledger.sink":   "A folder that every record is written to besides, as JSON lines in a file a month (default none).",
 	"Ledger.values": "What is held of argument values (default keys: none).",
 
 	"Journal.retention": "How long arguments and results are kept after the turn (default 168h).",

@@ -48,6 +48,7 @@ type Past struct {
 	mistake  string      // the code of a proposal that became no Call
 	argBytes int         // how long its arguments were
 	failure  string      // the skill's own words
+	hasText  bool        // Result has what the journal kept
 	marks    []string
 	remote   remotePast // of a call that another program ran
 }
@@ -233,7 +234,7 @@ func (p *Past) readOutcome(r Record) {
 	p.Result.Trust, p.Result.Isolation = skills.Trust(b.Trust), b.Isolation
 	p.Result.Truncated, p.Result.Template = b.Truncated, b.Template
 	if p.Status == StatusOK {
-		p.Result.Content = string(text)
+		p.Result.Content, p.hasText = string(text), ok
 		if !ok {
 			p.Result.Content = "The call ran and succeeded; its result was erased since."
 		}
@@ -285,6 +286,9 @@ func (p Past) newStep() (Step, bool) {
 	if p.Status != StatusOK {
 		st.Result, st.Marks = p.failure, nil
 		st = st.withMarks()
+	}
+	if p.Status == StatusOK && p.hasText {
+		st.kept = p.CallID
 	}
 	if st.Trust != skills.Trusted {
 		st.Trust = skills.Untrusted // also where nothing is said

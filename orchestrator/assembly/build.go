@@ -11,6 +11,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
+	"github.com/vedette-dev/vedette/orchestrator/sink"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
@@ -93,7 +94,7 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(p.openInbox(ctx, o), p.openCouriers(ctx, o)); err != nil {
+	if err := errors.Join(p.openSink(o), p.openInbox(ctx, o), p.openCouriers(ctx, o)); err != nil {
 		return err
 	}
 	if err := p.openTokens(ctx, o); err != nil {
@@ -107,6 +108,21 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 		p.habits = p.recorder.NewHabits(p.Keys.Digest(), o.Log)
 	}
 	return nil
+}
+
+// openSink makes what writes records to files. Where the ledger holds values, the lines have the users'
+// requests.
+func (p *Parts) openSink(o Options) (err error) {
+	l := p.Config.Ledger
+	if l.Sink == "" {
+		return nil
+	}
+	so := sink.Options{Folder: l.Sink, Ledger: p.Ledger, Log: o.Log}
+	if l.Values == config.ValuesFull {
+		so.Intents = &p.Journal.Reader
+	}
+	p.sink, err = sink.Open(so)
+	return err
 }
 
 // openTokens reads who may call the HTTP API. Store and ledger are open by then.
@@ -280,6 +296,9 @@ func (p *Parts) buildUpkeep(o Options) {
 // Close.
 func (p *Parts) startBackground(ctx context.Context) {
 	p.background = append(p.background, maintenance.Start(ctx, p.log, "maintain", p.maintenance.Run))
+	if p.sink != nil {
+		p.background = append(p.background, maintenance.Start(ctx, p.log, "write the ledger's sink", p.sink.Run))
+	}
 	if p.asksCanaries() {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "ask canaries", p.runCanaries))
 	}

@@ -16,7 +16,7 @@ func newCommands() []func(*app) *cobra.Command {
 		newDemoCommand, newChatCommand, newCheckCommand, newEvalCommand, newExplainCommand, newTestCommand, newLintCommand,
 		newValidateCommand, newDoctorCommand,
 		newServeCommand, newTokenCommand, newApprovalsCommand, newNotifyCommand, newHookCommand,
-		newLedgerCommand, newJournalCommand, newHabitsCommand, newStatusCommand, newTopCommand, newPauseCommand, newVersionCommand,
+		newLedgerCommand, newReplayCommand, newJournalCommand, newHabitsCommand, newStatusCommand, newTopCommand, newPauseCommand, newVersionCommand,
 		newExitCodesCommand,
 	}
 }
