@@ -224,3 +224,31 @@ func RecallRequest(data []byte, part func(ref string) ([]byte, error)) (string, 
 	}
 	return *b.Request, nil
 }
+
+// ListSituationParts returns the names of the parts that a value ValueSituation names itself.
+func ListSituationParts(data []byte) []string {
+	var k keptSituation
+	if unmarshalKept(data, &k) != nil {
+		return nil
+	}
+	out := append([]string{k.Base}, k.Steps...)
+	for _, list := range [][]keptPlace{k.Heard, k.Tried} {
+		for _, p := range list {
+			out = append(out, p.Step)
+		}
+	}
+	return out
+}
+
+// ListPartNeeds returns the names of the parts that a SituationPart names, and the call whose result it
+// needs; empty for none.
+func ListPartNeeds(data []byte) (parts []string, resultOf string) {
+	var k struct {
+		Earlier, Past []string
+		ResultOf      string `json:"result_of"`
+	}
+	if unmarshalKept(data, &k) != nil {
+		return nil, ""
+	}
+	return append(k.Earlier, k.Past...), k.ResultOf
+}

@@ -8,7 +8,6 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/records"
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/review"
 )
 
@@ -23,8 +22,8 @@ type decider struct {
 }
 
 // newDecider builds the gates of a configuration twice: with and without this machine's files.
-func newDecider(ctx context.Context, o Options, sealed *records.Sealed) (_ *decider, err error) {
-	d := &decider{key: sealed.DigestKey, recaller: sentinel.NewRecaller(&keptValues{ctx, sealed.Journal})}
+func newDecider(o Options, sealed *records.Sealed, kept *keptValues) (_ *decider, err error) {
+	d := &decider{key: sealed.DigestKey, recaller: sentinel.NewRecaller(kept)}
 	ao := assembly.DeciderOptions{
 		NoReview: o.NoReview, Natives: true, Now: func() time.Time { return d.clock }, Log: o.Log, Transport: o.Transport,
 		WrapReview: func(g *review.Gate) sentinel.Gate { return &recordedReview{g} },
@@ -124,34 +123,4 @@ func (r *recordedReview) Check(ctx context.Context, made sentinel.Call) (sentine
 	}
 	c.noReview = true
 	return sentinel.Verdict{State: sentinel.Skipped, Reason: "no judgement is on record"}, nil
-}
-
-// keptValues finds parts of situations in the journal.
-type keptValues struct {
-	ctx     context.Context //nolint:containedctx // of the one run that it serves
-	journal *journal.Reader
-}
-
-// Part implements sentinel.SituationSource.
-func (k *keptValues) Part(ref string) ([]byte, error) { return k.find(ref, kindPart) }
-
-// Result implements sentinel.SituationSource.
-func (k *keptValues) Result(call string) (string, error) {
-	data, err := k.find(call, "result")
-	return string(data), err
-}
-
-// kindPart is recorder.KindPart.
-const kindPart = "situation.part"
-
-func (k *keptValues) find(call, kind string) ([]byte, error) {
-	found, err := k.journal.ByCalls(k.ctx, []string{call}, []string{kind})
-	if err != nil {
-		return nil, err
-	}
-	list := found[call]
-	if len(list) == 0 {
-		return nil, sentinel.ErrNotKept
-	}
-	return list[len(list)-1].Data, nil
 }

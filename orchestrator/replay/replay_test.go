@@ -426,7 +426,7 @@ func BenchmarkReplay(b *testing.B) {
 	cfg := h.load("vedette.yaml", `mode: "off"`, rules)
 	p, err := assembly.Build(b.Context(), cfg, assembly.Options{Approver: person{}})
 	require.NoError(b, err)
-	const agents, steps = 250, 20
+	const agents, steps = 100, 20
 	var g errgroup.Group
 	g.SetLimit(64)
 	for n := range agents {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -56,13 +57,17 @@ type Cost struct {
 	Tokens int64 `json:"tokens"`
 }
 
-// pageSize is how many records are read at a time.
-const pageSize = 1000
+// pageSize is how many records are read at a time, and atOnce of how many calls the values are in memory.
+const (
+	pageSize = 1000
+	atOnce   = 200
+)
 
 // run is one replay under way.
 type run struct {
 	o        Options
 	sealed   *records.Sealed
+	kept     *keptValues
 	deciders []*decider
 	report   *Report
 
@@ -79,8 +84,9 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.sealed.Close()) }()
+	r.kept = &keptValues{ctx: ctx, journal: r.sealed.Journal}
 	for range cmp.Or(o.Workers, runtime.GOMAXPROCS(0)) {
-		d, err := newDecider(ctx, o, r.sealed)
+		d, err := newDecider(o, r.sealed, r.kept)
 		if err != nil {
 			return nil, err
 		}
@@ -116,11 +122,13 @@ func (r *run) readAll(ctx context.Context) error {
 				calls = append(calls, newCall(page[i]))
 			}
 		}
-		if err := r.decideAll(ctx, calls); err != nil {
-			return err
-		}
-		for _, c := range calls {
-			r.takeCall(c)
+		for some := range slices.Chunk(calls, atOnce) {
+			if err := r.decideAll(ctx, some); err != nil {
+				return err
+			}
+			for _, c := range some {
+				r.takeCall(c)
+			}
 		}
 		if place = next; next == nil || *next >= newest[0].Index {
 			return nil
@@ -140,9 +148,14 @@ func (r *run) decideAll(ctx context.Context, calls []*call) error {
 	if err != nil {
 		return fmt.Errorf("the values of the calls can't be read: %w", err)
 	}
-	shares := make([][]*call, len(r.deciders))
 	for _, c := range calls {
 		c.values = values[c.record.Call]
+	}
+	if err := r.kept.fetch(calls); err != nil {
+		return fmt.Errorf("what the calls were judged in can't be read: %w", err)
+	}
+	shares := make([][]*call, len(r.deciders))
+	for _, c := range calls {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(c.record.Conversation)) // a hash takes everything
 		n := int(h.Sum32() % uint32(len(shares)))
@@ -197,8 +210,10 @@ func (r *run) askModels(ctx context.Context) error {
 	for _, c := range r.unjudged {
 		c.asking = true
 	}
-	if err := r.decideAll(ctx, r.unjudged); err != nil {
-		return err
+	for some := range slices.Chunk(r.unjudged, atOnce) {
+		if err := r.decideAll(ctx, some); err != nil {
+			return err
+		}
 	}
 	for _, c := range r.unjudged {
 		r.report.add(c)
