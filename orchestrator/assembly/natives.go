@@ -10,7 +10,8 @@ import (
 const agentID = `"agent_id":{"type":"string","pattern":"^[a-z][a-z0-9_-]{0,63}$"}`
 
 var nativeSchemas = map[string]string{
-	scope.SkillDispatch: `{"type":"object","required":["agent_id","mission","skills"],"additionalProperties":false,"properties":{` + agentID + `,
+	scope.SkillDispatch: `{"type":"object","required":["agent_id","mission","skills"],"additionalProperties":false,"properties":{` +
+		agentID + `,
 		"mission":{"type":"string","minLength":1,"maxLength":8000,"x-content":true},
 		"skills":{"type":"array","items":{"type":"string"},"maxItems":64},
 		"context":{"type":"string","maxLength":32000,"x-content":true},

@@ -115,7 +115,7 @@ func (r *recordedReview) Check(ctx context.Context, made sentinel.Call) (sentine
 	if !ok {
 		return sentinel.Verdict{}, errors.New("the call is no recorded one")
 	}
-	if v, ok := r.gate.Repeat(made, c.judgedBy); ok {
+	if v, ok := review.Repeat(r.gate, made, c.judgedBy); ok {
 		return v, nil
 	}
 	if c.asking {

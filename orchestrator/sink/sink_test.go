@@ -105,7 +105,8 @@ func TestFileAMonth(t *testing.T) {
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "2026-11.jsonl"))
 	require.NoError(t, err)
-	require.JSONEq(t, `{"index":0,"id":"r-0","time":"2026-11-30T23:59:59Z","kind":"decision","user":"ann","body":{"outcome":"deny"}}`, string(text))
+	require.JSONEq(t, `{"index":0,"id":"r-0","time":"2026-11-30T23:59:59Z","kind":"decision","user":"ann","body":{"outcome":"deny"}}`,
+		string(text))
 }
 
 // A process that ended anywhere, also in the midst of a line or of two files, leaves nothing out and

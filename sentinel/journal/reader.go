@@ -90,7 +90,8 @@ func (r *Reader) ByCalls(ctx context.Context, calls, kinds []string) (map[string
 			args = append(args, k)
 		}
 		calls = calls[n:]
-		found, err := r.openValues(ctx, " WHERE v.call IN ("+placeholders(n)+") AND v.kind IN ("+placeholders(len(kinds))+") ORDER BY v.id", args...)
+		tail := " WHERE v.call IN (" + placeholders(n) + ") AND v.kind IN (" + placeholders(len(kinds)) + ") ORDER BY v.id"
+		found, err := r.openValues(ctx, tail, args...)
 		if err != nil {
 			return nil, err
 		}

@@ -70,7 +70,7 @@ func New(o Options) (*Gate, error) {
 			m.suspect, m.prove, m.watched = func() { g.suspectModel(m) }, func() { g.requestProbe(m) }, g.isWatched
 		}
 	}
-	g.chain = g.nameChain()
+	g.chain = nameChain(g)
 	return g, nil
 }
 

@@ -61,7 +61,7 @@ func (g *Gate) shareQuestion(ctx context.Context, c sentinel.Call, q *inquiry) (
 		return g.unjudgedVerdict(c, []*fault{{kind: TooLong}}), nil
 	}
 	v, err := g.askOrShare(ctx, c, doc, q)
-	v.Question = g.nameQuestion(doc)
+	v.Question = nameQuestion(g, doc)
 	return v, err
 }
 

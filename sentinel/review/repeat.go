@@ -14,7 +14,7 @@ import (
 const questionDigits = 32
 
 // nameChain names what holds for every question of the gate: who is asked, and what they are told.
-func (g *Gate) nameChain() string {
+func nameChain(g *Gate) string {
 	d := newDigest("chain")
 	d.addText(g.version)
 	for _, flag := range []bool{g.o.Graded, g.o.Keys, g.o.Reasoning, g.o.Flows > 0} {
@@ -40,7 +40,7 @@ func (g *Gate) nameChain() string {
 }
 
 // nameQuestion names a question: two with one name have the same words, for the same models.
-func (g *Gate) nameQuestion(document string) string {
+func nameQuestion(g *Gate, document string) string {
 	h := sha256.New()
 	_, _ = h.Write([]byte(g.chain)) // a hash takes everything
 	_, _ = h.Write([]byte(document))
@@ -61,9 +61,9 @@ type Judgement struct {
 	SpentDoubts bool
 }
 
-// Repeat returns the verdict that Check would give if the models answered as they did then. It asks no
+// Repeat returns the verdict that Gate.Check would give if the models answered as they did then. It asks no
 // model. ok is false where the models were asked otherwise then, or not at all.
-func (g *Gate) Repeat(c sentinel.Call, was Judgement) (v sentinel.Verdict, ok bool) {
+func Repeat(g *Gate, c sentinel.Call, was Judgement) (v sentinel.Verdict, ok bool) {
 	mode, key := g.o.modeOf(c)
 	if mode == Off {
 		return sentinel.Verdict{Gate: sentinel.GateReview, State: sentinel.Skipped, Reason: key + " is off"}, true
@@ -76,10 +76,10 @@ func (g *Gate) Repeat(c sentinel.Call, was Judgement) (v sentinel.Verdict, ok bo
 	switch {
 	case !fits:
 		v = g.unjudgedVerdict(c, []*fault{{kind: TooLong}})
-	case was.Question == "" || was.Question != g.nameQuestion(doc):
+	case was.Question == "" || was.Question != nameQuestion(g, doc):
 		return v, false
 	default:
-		v = g.repeatVerdict(c, was)
+		v = repeatVerdict(g, c, was)
 	}
 	if v.Gate = sentinel.GateReview; mode == ShadowMode && v.State != sentinel.Skipped {
 		v = shadowVerdict(v)
@@ -88,7 +88,7 @@ func (g *Gate) Repeat(c sentinel.Call, was Judgement) (v sentinel.Verdict, ok bo
 }
 
 // repeatVerdict is the verdict that a judgement comes to by the gate's options.
-func (g *Gate) repeatVerdict(c sentinel.Call, was Judgement) sentinel.Verdict {
+func repeatVerdict(g *Gate, c sentinel.Call, was Judgement) sentinel.Verdict {
 	v := sentinel.Verdict{State: was.State, Outcome: was.Outcome, Code: was.Code, Score: was.Score, HasScore: was.HasScore,
 		Meta: maps.Clone(was.Meta)}
 	if v.Meta == nil {

@@ -41,7 +41,7 @@ func TestRepeat(t *testing.T) {
 		"steps of the past": {review.Options{Trace: 5}, false, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, ok := gate(t, e.options, s.URL).Repeat(c, judgementOf(was))
+			v, ok := review.Repeat(gate(t, e.options, s.URL), c, judgementOf(was))
 			require.Equal(t, e.same, ok)
 			if ok {
 				require.Equal(t, e.state, v.State)
@@ -51,9 +51,9 @@ func TestRepeat(t *testing.T) {
 	}
 	none := judgementOf(was)
 	none.Question = ""
-	_, ok := gate(t, review.Options{}, s.URL).Repeat(c, none)
+	_, ok := review.Repeat(gate(t, review.Options{}, s.URL), c, none)
 	require.False(t, ok)
-	_, ok = gate(t, review.Options{}, s.URL).Repeat(call(t, proposal{skill: "self.create"}), judgementOf(was))
+	_, ok = review.Repeat(gate(t, review.Options{}, s.URL), call(t, proposal{skill: "self.create"}), judgementOf(was))
 	require.False(t, ok)
 	require.Equal(t, 1, asked)
 }
@@ -66,18 +66,18 @@ func TestRepeatUnderOtherBounds(t *testing.T) {
 	c := call(t, proposal{skill: "self.modify"})
 	was := check(t, gate(t, review.Options{Graded: true}, graded.URL), c)
 	require.Equal(t, sentinel.Allow, was.Outcome)
-	v, ok := gate(t, review.Options{Graded: true, RejectBelow: 80}, graded.URL).Repeat(c, judgementOf(was))
+	v, ok := review.Repeat(gate(t, review.Options{Graded: true, RejectBelow: 80}, graded.URL), c, judgementOf(was))
 	require.True(t, ok)
 	require.Equal(t, review.CodeUnsure, v.Code)
 	v.Question = was.Question
-	v, ok = gate(t, review.Options{Graded: true}, graded.URL).Repeat(c, judgementOf(v))
+	v, ok = review.Repeat(gate(t, review.Options{Graded: true}, graded.URL), c, judgementOf(v))
 	require.True(t, ok)
 	require.Equal(t, sentinel.Allow, v.Outcome)
 
 	broken := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, `no JSON`) })
 	was = check(t, gate(t, review.Options{}, broken.URL), c)
 	require.Equal(t, sentinel.Ask, was.Outcome)
-	v, ok = gate(t, review.Options{Unjudgeable: sentinel.OutageTable{"modify": sentinel.Deny}}, broken.URL).Repeat(c, judgementOf(was))
+	v, ok = review.Repeat(gate(t, review.Options{Unjudgeable: sentinel.OutageTable{"modify": sentinel.Deny}}, broken.URL), c, judgementOf(was))
 	require.True(t, ok)
 	require.Equal(t, sentinel.Deny, v.Outcome)
 	require.Equal(t, was.Code, v.Code)

@@ -42,7 +42,8 @@ func TestOCSF(t *testing.T) {
 	for _, line := range lines {
 		var e map[string]any
 		require.NoError(t, json.Unmarshal([]byte(line), &e))
-		for _, required := range []string{"activity_id", "actor", "api", "category_uid", "class_uid", "metadata", "severity_id", "src_endpoint", "time", "type_uid"} {
+		for _, required := range []string{"activity_id", "actor", "api", "category_uid", "class_uid", "metadata", "severity_id",
+			"src_endpoint", "time", "type_uid"} {
 			require.Contains(t, e, required)
 		}
 		require.InDelta(t, 6003, e["class_uid"], 0)
