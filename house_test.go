@@ -130,9 +130,11 @@ var rooms = map[string]room{
 		"it carries a caller's words to what answers them, decides nothing and builds no part"},
 	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/problem", "sentinel", "sentinel/approval",
 		"sentinel/ledger"}, "it shows people what others decide, carries their word and builds no part"},
-	"orchestrator/assistants": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/problem", "sentinel",
-		"sentinel/approval", "sentinel/store", "skills"}, "it carries what chat interfaces say to conversations and decides nothing"},
-	"orchestrator/problem": {nil, "it tells callers what went wrong and knows nothing that goes wrong"},
+	"orchestrator/assistants": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/assistants/threads",
+		"orchestrator/problem", "sentinel", "sentinel/approval", "skills"},
+		"it carries what chat interfaces say to conversations and decides nothing"},
+	"orchestrator/assistants/threads": {[]string{"sentinel", "sentinel/store"}, "it is rows that a purge erases too, without the door"},
+	"orchestrator/problem":            {nil, "it tells callers what went wrong and knows nothing that goes wrong"},
 	"orchestrator/access": {[]string{"orchestrator/problem", "sentinel/ledger", "sentinel/store", "sentinel/store/keys", "skills"},
 		"it says who calls, by rows that are on record, and knows nothing of what is called"},
 	"orchestrator/access/oidc": {[]string{"orchestrator/access"}, "it checks an issuer's tokens and knows no server"},
@@ -156,13 +158,13 @@ var rooms = map[string]room{
 		"it decides cases with gates that run nothing, knows no model or store, and of the gates only how the judge sums"},
 	"orchestrator/records/query": {[]string{"internal/terminal", "sentinel", "sentinel/approval", "sentinel/habit", "sentinel/ledger",
 		"sentinel/pause", "skills"}, "it reads records and the words that they may have, and opens no database"},
-	"orchestrator/records": {[]string{"internal/advice", "internal/terminal", "orchestrator/history", "orchestrator/records/query", "sentinel",
-		"sentinel/approval", "sentinel/habit", "sentinel/journal", "sentinel/ledger", "sentinel/store", "sentinel/store/keys"},
+	"orchestrator/records": {[]string{"internal/advice", "internal/terminal", "orchestrator/assistants/threads", "orchestrator/history",
+		"orchestrator/records/query", "sentinel", "sentinel/approval",
+		"sentinel/habit", "sentinel/journal", "sentinel/ledger", "sentinel/store", "sentinel/store/keys"},
 		"it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
-		"orchestrator/access", "orchestrator/answers", "orchestrator/control", "orchestrator/handover", "orchestrator/maintenance",
-		"orchestrator/models",
-		"orchestrator/notify", "orchestrator/sink", "orchestrator/skillqueue",
+		"orchestrator/access", "orchestrator/answers", "orchestrator/assistants/threads", "orchestrator/control", "orchestrator/handover",
+		"orchestrator/maintenance", "orchestrator/models", "orchestrator/notify", "orchestrator/sink", "orchestrator/skillqueue",
 		"sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"},
 		"it builds and does nothing else: what runs lives beside its noun"},
 	"orchestrator/telemetry": {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "orchestrator/models",
@@ -342,7 +344,7 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 42, // it puts everything together
+	"imports orchestrator/assembly": 43, // it puts everything together
 	"imports cmd/vedette/command":   14, // each command calls another room
 	"imports orchestrator/api":      13, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record

@@ -26,6 +26,7 @@ type (
 	claim       struct{ User string } // answered with the number of requests under way
 	sendRequest struct {
 		ID, User, Text string
+		By             string // who sends it in the user's name
 		Scope          skills.Scope
 		Token          string // of the caller
 		Stays          bool   // the request is worked on though the caller leaves

@@ -8,10 +8,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/agents/otp"
 	"github.com/vedette-dev/vedette/orchestrator/admission"
 	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -187,7 +190,8 @@ func (o *Orchestrator) endConversations(ctx context.Context, who PurgeTarget) er
 // conversation belongs to the user who sent its first request, for good; to
 // everybody else it is ErrRequest. ErrOverloaded: too many are open already.
 func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conversation, error) {
-	if !idForm.MatchString(co.ID) || !idForm.MatchString(co.User) {
+	if !idForm.MatchString(co.ID) || !idForm.MatchString(co.User) || len(co.By) > sentinel.MaxID || !utf8.ValidString(co.By) ||
+		strings.ContainsFunc(co.By, unicode.IsControl) {
 		return nil, ErrBadID
 	}
 	if err := co.checkSaid(); err != nil {

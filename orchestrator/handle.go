@@ -26,6 +26,9 @@ type ConversationOptions struct {
 	ID string
 	// User is on whose behalf the agents work; same form as ID.
 	User string
+	// By is who sends requests through this Conversation in the user's name, as approvers are named; empty
+	// where it is the user. Where no requester may approve a call, neither may they. Same length as ID.
+	By string
 	// Scope are the skills that agents may be granted for requests sent through
 	// this Conversation; empty means all that are configured.
 	Scope skills.Scope
@@ -158,7 +161,7 @@ func (c *Conversation) sendAndWait(ctx context.Context, m sendRequest) (Reply, e
 	defer credit.Release()
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
-	m.User, m.Scope, m.Token, m.Trace, m.Credit = c.co.User, c.co.Scope, sentinel.NewID(), traceOf(ctx), credit
+	m.User, m.By, m.Scope, m.Token, m.Trace, m.Credit = c.co.User, c.co.By, c.co.Scope, sentinel.NewID(), traceOf(ctx), credit
 	m.Context, m.History, m.Assistant = c.co.Context, c.co.History, c.co.Assistant
 	for range reattach {
 		credit.Reclaim() // a process that crashed may have lent it

@@ -172,7 +172,7 @@ func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error
 // begun to purge. No conversation is opened before that.
 func (o *Orchestrator) openHistory(ctx context.Context) error {
 	parts := o.parts
-	kept, err := history.Open(ctx, parts.Store, parts.Journal, history.Options{Ledger: parts.Ledger, Forget: parts.ForgetApprovals})
+	kept, err := history.Open(ctx, parts.Store, parts.Journal, history.Options{Ledger: parts.Ledger, Forget: parts.ForgetRows})
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ type openRecord struct {
 	Scope   []string  `json:"scope"`
 	Tainted bool      `json:"tainted"` // of earlier turns
 	Started time.Time `json:"started"`
+	By      string    `json:"by,omitempty"` // who sent it in the user's name
 	// Context is what the program said of the user, Imported what the client said was said
 	// before this turn.
 	Context  string        `json:"context,omitempty"`

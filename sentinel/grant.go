@@ -31,8 +31,8 @@ type GrantOptions struct {
 	Agent        string
 	// Remote is the principal who runs the calls elsewhere. Empty, they run in this program.
 	Remote string
-	// Proposer is the name of who is behind Remote, as approvers are named: a person, or a token that is no
-	// person's. It says who may not approve; the digest doesn't cover it.
+	// Proposer is the name of who proposes calls, or sends requests, in the user's name, as approvers are named: a
+	// person, or a token that is no person's. It says who may not approve; the digest doesn't cover it.
 	Proposer string
 	// Mission is what the agent was told to do, and MissionBy who wrote it.
 	Mission   string
@@ -181,7 +181,7 @@ func (g Grant) Turn() string { return g.o.Turn }
 // Remote is the principal who runs the calls elsewhere; empty where they run in this program.
 func (g Grant) Remote() string { return g.o.Remote }
 
-// Proposer is the name of who is behind Remote, as approvers are named; empty where there is none.
+// Proposer is the name of who acts in the user's name, as approvers are named; empty where the user does.
 func (g Grant) Proposer() string { return g.o.Proposer }
 
 // AsRemote returns the grant for calls that the principal runs elsewhere.

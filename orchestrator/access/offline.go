@@ -58,6 +58,9 @@ func (o Offline) Revoke(ctx context.Context, begin, by string) (t Token, err err
 
 // useTokens opens the tokens for as long as use runs.
 func (o Offline) useTokens(ctx context.Context, use func(*Tokens) error) (err error) {
+	if err := store.CheckFolder(o.Database); err != nil {
+		return err
+	}
 	k, err := keys.LoadOrCreate(o.Keys)
 	if err != nil {
 		return err

@@ -98,6 +98,15 @@ func (p Principal) ActFor(named string) (string, error) {
 	return named, CheckUser(named)
 }
 
+// NameFor returns who acts where a request is made for a user: the principal's name, empty where it is the
+// user's own.
+func (p Principal) NameFor(user string) string {
+	if p.Name == user {
+		return ""
+	}
+	return p.Name
+}
+
 type principalKey struct{}
 
 // WithPrincipal returns ctx with who calls. Guard does so; tests and embedders may too.

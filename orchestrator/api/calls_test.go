@@ -2,10 +2,15 @@ package api_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
@@ -134,4 +139,33 @@ func TestChecks(t *testing.T) {
 	h.must("narrow", "GET", "/v1/skills", nil, &skills)
 	require.Len(t, skills.Data, 1)
 	require.Equal(t, "note.read", skills.Data[0].Name)
+}
+
+// A skill that a changed configuration has no more is no longer listed.
+func TestWithdrawnSkillsAreNotListed(t *testing.T) {
+	h := open(t, changes{})
+	h.stop()
+	file := filepath.Join(h.dir, "vedette.yaml")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	before := string(text) + "reload: {allow_loosening: true}\n"
+	require.NoError(t, os.WriteFile(file, []byte(before), 0o600))
+	h.start(changes{})
+	list := func() (names []string) {
+		var skills struct{ Data []struct{ Name string } }
+		h.must("check", "GET", "/v1/skills", nil, &skills)
+		for _, s := range skills.Data {
+			names = append(names, s.Name)
+		}
+		return names
+	}
+	require.Contains(t, list(), "crm.update")
+	begin, end := strings.Index(before, "skills:\n"), strings.Index(before, "permissions:\n")
+	after := regexp.MustCompile(`(?m)^  - \{skill: "crm.*\n`).ReplaceAllString(before[:begin]+before[end:], "")
+	require.NoError(t, os.WriteFile(file, []byte(after), 0o600))
+	cfg, err := config.Load(file, config.Options{KnownSkills: []string{"mail.send", "note.read", "web.read"}})
+	require.NoError(t, err)
+	_, err = h.o.Parts().Reload(t.Context(), cfg, "file")
+	require.NoError(t, err)
+	require.Equal(t, []string{"mail.send", "note.read", "web.read"}, list())
 }

@@ -39,12 +39,17 @@ type skillList struct {
 }
 
 func (s catalog) onList(_ context.Context, p access.Principal, _ *struct{}) (*skillList, error) {
-	reg := s.o.Orchestrator.Parts().Registry
+	parts := s.o.Orchestrator.Parts()
+	all, err := skills.NewScope(parts.Registry.Names()...)
+	if err != nil {
+		return nil, err
+	}
+	there := parts.LeaveOutWithdrawn(all)
 	out := &skillList{}
 	out.Body.Data = []skillEntry{}
-	for _, name := range reg.Names() {
-		k, ok := reg.Get(name)
-		if !ok || isNative(name) || !p.Skills.Empty() && !p.Skills.Allows(name) {
+	for _, name := range parts.Registry.Names() {
+		k, ok := parts.Registry.Get(name)
+		if !ok || !there.Allows(name) || isNative(name) || !p.Skills.Empty() && !p.Skills.Allows(name) {
 			continue
 		}
 		spec := k.Spec()

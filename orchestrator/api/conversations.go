@@ -83,7 +83,9 @@ func (s conversations) onCreate(ctx context.Context, p access.Principal, in *cre
 	if in.Body != nil && in.Body.ID != "" {
 		id = in.Body.ID
 	}
-	if _, err := s.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{ID: id, User: user, Scope: p.Skills}); err != nil {
+	if _, err := s.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{
+		ID: id, User: user, By: p.NameFor(user), Scope: p.Skills,
+	}); err != nil {
 		return nil, err
 	}
 	out := &createdConversation{Location: "/v1/conversations/" + id}
@@ -179,6 +181,7 @@ func (s conversations) purge(ctx context.Context, who orchestrator.PurgeTarget) 
 }
 
 // openConversation opens a conversation for the user, with the skills that the principal may use.
-func (s conversations) openConversation(ctx context.Context, user, id string, scope skills.Scope) (*orchestrator.Conversation, error) {
-	return s.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{ID: id, User: user, Scope: scope})
+func (s conversations) openConversation(ctx context.Context, p access.Principal, user, id string,
+	scope skills.Scope) (*orchestrator.Conversation, error) {
+	return s.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{ID: id, User: user, By: p.NameFor(user), Scope: scope})
 }

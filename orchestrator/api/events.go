@@ -55,7 +55,7 @@ func (s events) onFollow(c huma.Context, operation string, in *eventsInput) {
 		if err != nil {
 			return nil, err
 		}
-		conv, err := conversations(s).openConversation(ctx, user, in.ID, p.Skills)
+		conv, err := conversations(s).openConversation(ctx, p, user, in.ID, p.Skills)
 		if err != nil {
 			return nil, err
 		}

@@ -112,6 +112,7 @@ func people() []access.Wanted {
 		{Name: "gateway", Scopes: []access.Scope{access.Chat, access.Check, access.Call, access.ActAs}, UserTurns: human},
 		{Name: "root", Scopes: []access.Scope{access.Admin, access.ActAs}},
 		{Name: "deputy", User: "carl", Scopes: []access.Scope{access.Call, access.Approve, access.ActAs}},
+		{Name: "desk", User: "carl", Scopes: []access.Scope{access.Chat, access.Approve, access.ActAs}, UserTurns: human},
 		{Name: "carls-other", User: "carl", Scopes: []access.Scope{access.Approve}},
 		{Name: "doras", User: "dora", Scopes: []access.Scope{access.Approve}},
 		{Name: "nobody", User: "eve", Scopes: []access.Scope{access.Review}},

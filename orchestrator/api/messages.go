@@ -86,7 +86,7 @@ func (s messages) onSend(ctx context.Context, p access.Principal, in *sendInput)
 	if err != nil {
 		return nil, err
 	}
-	conv, err := conversations(s).openConversation(ctx, user, in.ID, scope)
+	conv, err := conversations(s).openConversation(ctx, p, user, in.ID, scope)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s messages) onSend(ctx context.Context, p access.Principal, in *sendInput)
 	if in.Body.Wait != nil {
 		wait = time.Duration(*in.Body.Wait) * time.Second
 	}
-	w := waiting{conv: conv, request: r.ID, wait: wait, stays: true}
+	w := waiting{conv: conv, request: r.ID, text: r.Text, wait: wait, stays: true}
 	return s.awaitReply(ctx, w, func(ctx context.Context) (orchestrator.Reply, error) { return conv.SendRequest(ctx, r) })
 }
 
@@ -169,14 +169,16 @@ func (s messages) findConversation(ctx context.Context, p access.Principal, in *
 	if _, err := s.o.Orchestrator.Conversation(ctx, user, in.ID); err != nil {
 		return nil, err
 	}
-	return conversations(s).openConversation(ctx, user, in.ID, p.Skills)
+	return conversations(s).openConversation(ctx, p, user, in.ID, p.Skills)
 }
 
 // waiting is a caller that waits for the answer to a request.
 type waiting struct {
 	conv    *orchestrator.Conversation
 	request string
-	wait    time.Duration
+	// text is what was sent under the request's id; empty where a caller asks for one that was sent before.
+	text string
+	wait time.Duration
 	// stays says that the request is not to be left before it is written down.
 	stays bool
 }
@@ -245,13 +247,14 @@ func (w waiting) await(ctx context.Context, ended <-chan replied) (string, repli
 // lookBack is how many requests isBegun looks through: more than wait in one conversation.
 const lookBack = 8
 
-// isBegun reports whether the request is written down and has no answer yet.
+// isBegun reports whether the request is written down and has no answer yet. Another text under its id is
+// another request, which is about to be refused.
 func (w waiting) isBegun(ctx context.Context) bool {
 	found, err := w.conv.Messages(ctx, orchestrator.MessageQuery{Limit: lookBack})
 	begun := false
 	for _, m := range found.Messages {
 		if m.Request == w.request {
-			begun = m.Role == orchestrator.MessageOfUser
+			begun = m.Role == orchestrator.MessageOfUser && (w.text == "" || w.text == m.Text)
 		}
 	}
 	return err == nil && begun

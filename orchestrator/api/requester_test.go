@@ -42,6 +42,53 @@ func TestRequesterBehindAnotherToken(t *testing.T) {
 	require.NotEmpty(t, a.Warrant)
 }
 
+// mails plays a conversation in which an agent mails.
+func mails() []map[string]any {
+	reply := func(when map[string]any, name string, args map[string]any) map[string]any {
+		return map[string]any{"when": when, "reply": map[string]any{"tool_calls": []any{map[string]any{"name": name, "arguments": args}}}}
+	}
+	return []map[string]any{
+		reply(map[string]any{"has_tool": "dispatch_agent", "tool_results": 0}, "dispatch_agent",
+			map[string]any{"agent_id": "a", "mission": "mail john", "skills": []string{"mail.send"}}),
+		reply(map[string]any{"has_tool": "dispatch_agent", "tool_results": 1}, "get_agent_results",
+			map[string]any{"mode": "wait_all", "timeout_seconds": 60}),
+		reply(map[string]any{"has_tool": "use_skill", "tool_results": 0}, "use_skill",
+			map[string]any{"skill": "mail.send", "arguments": map[string]any{"to": "john", "text": "hello"}}),
+	}
+}
+
+// Where the requester may not approve, neither may who sent the request in the user's name, also after a
+// restart.
+func TestRequesterWhoSentTheMessage(t *testing.T) {
+	h := open(t, changes{rules: mails()})
+	h.must("desk", "POST", "/v1/conversations/c1/messages?user=dora", map[string]any{"text": "mail john hello", "request_id": "r1",
+		"wait_seconds": 0}, nil)
+	pending := func() (out approval.Item) {
+		require.Eventually(t, func() bool {
+			list, err := h.o.Parts().Inbox.List(t.Context(), approval.Filter{Conversation: "c1"})
+			require.NoError(t, err)
+			if len(list) == 1 {
+				out = list[0]
+			}
+			return len(list) == 1
+		}, time.Minute, time.Millisecond)
+		return out
+	}
+	for range 2 {
+		item := pending()
+		require.Equal(t, []string{"dora", "carl"}, []string{item.User, item.Proposer})
+		yes := map[string]any{"word": "yes", "digest": item.Digest}
+		for _, who := range []string{"desk", "carls-other", "doras"} {
+			require.Equal(t, "not_allowed", h.do(who, "POST", "/v1/approvals/"+item.ID+"/answer", yes).code(), who)
+		}
+		h.stop()
+		h.start(changes{})
+	}
+	item := pending()
+	h.must("bob", "POST", "/v1/approvals/"+item.ID+"/answer", map[string]any{"word": "yes", "digest": item.Digest}, nil)
+	require.Eventually(t, func() bool { return h.ran.String() == "mail.send john\n" }, time.Minute, time.Millisecond)
+}
+
 // A principal approves its own call neither once nor for calls to come, also where no rule keeps the
 // requester out.
 func TestNoStandingYesToOnesOwnCall(t *testing.T) {

@@ -72,6 +72,9 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 // openStores brings up keys, store, ledger and journal, and what records in them.
 func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	cfg := p.Config
+	if err := store.CheckFolder(cfg.Ledger.Path); err != nil {
+		return err
+	}
 	if p.Keys, err = keys.LoadOrCreate(cfg.Keys.Dir); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -106,8 +107,12 @@ func (p *Parts) onRecord(tx *store.Tx, rec sentinel.Record) error {
 	return p.Inbox.CloseTx(tx, rec)
 }
 
-// ForgetApprovals deletes some approvals of a user or of a conversation: see approval.ForgetTx.
-func (p *Parts) ForgetApprovals(tx *store.Tx, user, conversation string) (int, error) {
+// ForgetRows deletes some of what is kept of a user or of a conversation beside the journal: the threads of chat
+// interfaces, and approvals, see approval.ForgetTx.
+func (p *Parts) ForgetRows(tx *store.Tx, user, conversation string) (int, error) {
+	if err := threads.ForgetTx(tx, user, conversation); err != nil {
+		return 0, err
+	}
 	if p.Inbox != nil {
 		return p.Inbox.ForgetTx(tx, user, conversation)
 	}

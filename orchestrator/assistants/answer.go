@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/orchestrator"
+	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
 	"github.com/vedette-dev/vedette/orchestrator/problem"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/approval"
@@ -22,7 +23,7 @@ const lastWords = 10 * time.Second
 // answer is the work on one request.
 type answer struct {
 	*Door
-	thread  thread
+	thread  threads.Thread
 	conv    *orchestrator.Conversation
 	request orchestrator.Request
 	foreign []message
@@ -47,7 +48,7 @@ type step struct {
 
 // run tells the answer of the request before, where that was not told, and then that of this one.
 func (a *answer) run(ctx context.Context) {
-	if a.thread.pending != "" && a.thread.pending != a.request.ID && !a.tellPending(ctx) {
+	if a.thread.Pending != "" && a.thread.Pending != a.request.ID && !a.tellPending(ctx) {
 		return
 	}
 	a.follow(ctx, func(ctx context.Context, yield func(step) bool) {
@@ -62,7 +63,7 @@ func (a *answer) run(ctx context.Context) {
 // tellPending tells the answer that the client was not told. It is false where there is none yet, or the
 // client left.
 func (a *answer) tellPending(ctx context.Context) bool {
-	id := a.thread.pending
+	id := a.thread.Pending
 	ended := make(chan step, 1)
 	asking, cancel := context.WithCancel(ctx)
 	done := a.runBeside(asking, ended, func(ctx context.Context, yield func(step) bool) {
@@ -102,7 +103,7 @@ func (a *answer) takePending(ctx context.Context, s step) bool {
 		a.out.fail(*a.explain(ctx, s.err))
 		return false
 	}
-	if err := a.threads.keepPending(ctx, a.thread, "", nil); err != nil {
+	if err := a.threads.KeepPending(ctx, a.thread, "", nil); err != nil {
 		a.out.fail(*a.explain(ctx, err))
 		return false
 	}
@@ -129,11 +130,11 @@ func (a *answer) sayStillWaiting() {
 func (a *answer) listOpen() (ids []string) {
 	in := a.o.Orchestrator.Parts().Inbox
 	if in == nil {
-		return a.thread.approvals
+		return a.thread.Approvals
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
-	list, err := in.List(ctx, approval.Filter{Conversation: a.thread.conversation, User: a.thread.user, Limit: maxListed})
+	list, err := in.List(ctx, approval.Filter{Conversation: a.thread.Conversation, User: a.thread.User, Limit: maxListed})
 	if err != nil {
 		a.o.Log.Warn("the questions of a conversation can't be listed", "error", err)
 	}
@@ -289,7 +290,7 @@ func (a *answer) onReply(ctx context.Context, r *orchestrator.Reply) error {
 	}
 	a.keepAll()
 	if a.asked {
-		if err := a.threads.keepPending(context.WithoutCancel(ctx), a.thread, "", nil); err != nil {
+		if err := a.threads.KeepPending(context.WithoutCancel(ctx), a.thread, "", nil); err != nil {
 			a.explain(ctx, err)
 		}
 	}
@@ -346,7 +347,7 @@ func (a *answer) keepPending(ctx context.Context) error {
 	for _, w := range a.open {
 		ids = append(ids, w.id)
 	}
-	return a.threads.keepPending(ctx, a.thread, a.request.ID, ids)
+	return a.threads.KeepPending(ctx, a.thread, a.request.ID, ids)
 }
 
 // onLeft stops a request whose client left, unless a person was asked: then the next message finds the answer.
@@ -373,7 +374,16 @@ func (a *answer) keepAll() {
 func (a *answer) keepSaid(list []message) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
-	if err := a.threads.keepSaid(ctx, a.thread, list); err != nil {
+	if err := a.threads.KeepSaid(ctx, a.thread, tellSaid(list)); err != nil {
 		a.o.Log.Warn("what was said to a chat interface can't be written down; it will be taken for the client's", "error", err)
 	}
+}
+
+// tellSaid is messages as the threads take them.
+func tellSaid(list []message) []threads.Said {
+	out := make([]threads.Said, len(list))
+	for i, m := range list {
+		out[i] = threads.Said{Role: m.role, Text: m.text}
+	}
+	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/access"
+	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
 	"github.com/vedette-dev/vedette/orchestrator/problem"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -33,7 +34,7 @@ func (d *Door) onCompletion(w http.ResponseWriter, r *http.Request) {
 		writeFailure(w, *f)
 		return
 	}
-	w.Header().Set(ConversationHeader, a.thread.conversation)
+	w.Header().Set(ConversationHeader, a.thread.Conversation)
 	h := newHead(q.Model, d.o.Now())
 	a.out = &whole{head: h, w: w}
 	if q.Stream {
@@ -66,7 +67,7 @@ func (d *Door) prepare(r *http.Request, p access.Principal, q completion) (*answ
 		return nil, f
 	}
 	conv, err := d.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{
-		ID: t.conversation, User: user, Scope: scope, Assistant: orchestrator.Assistant{
+		ID: t.Conversation, User: user, By: p.NameFor(user), Scope: scope, Assistant: orchestrator.Assistant{
 			Prompt: a.Prompt, Persona: a.Persona, Locale: a.Locale, Orchestrator: a.Roster["orchestrator"], Agents: a.Roster["agent"],
 			Bounds: orchestrator.TurnBounds{Agents: a.Limits.Agents, Calls: a.Limits.Calls, Tokens: int64(a.Limits.Tokens)},
 		},
@@ -74,7 +75,7 @@ func (d *Door) prepare(r *http.Request, p access.Principal, q completion) (*answ
 	if err != nil {
 		return nil, d.explain(ctx, err)
 	}
-	foreign := q.listForeign(d.threads.knows(ctx, t))
+	foreign := q.listForeign(d.threads.Knows(ctx, t))
 	return &answer{Door: d, thread: t, conv: conv, foreign: foreign, request: orchestrator.Request{
 		ID: requestID(r, p), Text: q.request(), Said: tellForeign(foreign),
 	}}, nil
@@ -130,20 +131,20 @@ func narrow(most skills.Scope, names []string) (skills.Scope, bool) {
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
 
 // findThread finds the request's conversation.
-func (d *Door) findThread(r *http.Request, p access.Principal, user string) (thread, *failure) {
+func (d *Door) findThread(r *http.Request, p access.Principal, user string) (threads.Thread, *failure) {
 	ctx := r.Context()
 	names := r.Header.Values(ConversationHeader)
 	if len(names) > 1 {
-		return thread{}, invalid("", "bad_request", "the request names two conversations")
+		return threads.Thread{}, invalid("", "bad_request", "the request names two conversations")
 	}
 	name := ""
 	if len(names) == 1 {
 		name = names[0]
 	}
 	if name != "" && !nameForm.MatchString(name) { // now: the name of a conversation is written down before it is opened
-		return thread{}, d.explain(ctx, orchestrator.ErrBadID)
+		return threads.Thread{}, d.explain(ctx, orchestrator.ErrBadID)
 	}
-	t, err := d.threads.findThread(ctx, p.ID, user, name, func() (bool, error) {
+	t, err := d.threads.Find(ctx, p.ID, user, name, func() (bool, error) {
 		_, err := d.o.Orchestrator.Conversation(ctx, "", name)
 		if errors.Is(err, orchestrator.ErrUnknownConversation) {
 			return false, nil
@@ -151,7 +152,7 @@ func (d *Door) findThread(r *http.Request, p access.Principal, user string) (thr
 		return true, err
 	})
 	switch {
-	case errors.Is(err, errOther):
+	case errors.Is(err, threads.ErrOther):
 		return t, &failure{Status: http.StatusNotFound, Type: typeInvalid, Code: "conversation_not_found",
 			Message: "this token has no conversation of the name in " + ConversationHeader + "; take another name, or leave the header out"}
 	case err != nil:

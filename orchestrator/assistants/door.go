@@ -13,6 +13,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/access"
+	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
 	"github.com/vedette-dev/vedette/orchestrator/problem"
 )
 
@@ -47,7 +48,7 @@ const (
 type Door struct {
 	o       Options
 	mux     *http.ServeMux
-	threads threads
+	threads *threads.Threads
 	rates   rates
 	began   time.Time
 }
@@ -67,9 +68,12 @@ func New(ctx context.Context, o Options) (*Door, error) {
 	}
 	d := &Door{o: o, mux: http.NewServeMux(), began: o.Now()}
 	parts := o.Orchestrator.Parts()
-	d.threads = threads{store: parts.Store, key: parts.Keys.Digest(), idle: o.Idle, now: o.Now, keep: parts.Config.Journal.Retention}
 	d.rates = rates{now: o.Now, of: map[string]window{}}
-	if err := d.threads.store.Migrate(ctx, "assistants", schema); err != nil {
+	var err error
+	d.threads, err = threads.Open(ctx, threads.Options{
+		Store: parts.Store, Key: parts.Keys.Digest(), Idle: o.Idle, Now: o.Now, Keep: parts.Config.Journal.Retention,
+	})
+	if err != nil {
 		return nil, err
 	}
 	d.mux.HandleFunc("POST /assistants/v1/chat/completions", d.onCompletion)

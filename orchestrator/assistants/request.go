@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/vedette-dev/vedette/orchestrator"
+	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
 )
 
 // Bounds of a request.
@@ -196,10 +197,10 @@ func (q *completion) request() string { return q.Messages[len(q.Messages)-1].tex
 
 // listForeign lists the messages before the request that were not said in the conversation, the newest where
 // they are too many.
-func (q *completion) listForeign(known func(message) bool) (list []message) {
+func (q *completion) listForeign(known func(threads.Said) bool) (list []message) {
 	size := 0
 	for _, m := range slices.Backward(q.Messages[:len(q.Messages)-1]) {
-		if strings.TrimSpace(m.text) == "" || known(m) || slices.Contains(list, m) {
+		if strings.TrimSpace(m.text) == "" || known(threads.Said{Role: m.role, Text: m.text}) || slices.Contains(list, m) {
 			continue
 		}
 		if size += len(m.text) + len(clientSays); size > maxForeign || len(list) == maxTurns {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/orchestrator"
+	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
 )
 
 // Whatever a client sends is a request with the user's text at its end, or a refusal; what is read of its
@@ -26,7 +27,7 @@ func FuzzParseCompletion(f *testing.F) {
 			return
 		}
 		require.NotEmpty(t, strings.TrimSpace(q.request()))
-		list := tellForeign(q.listForeign(func(message) bool { return false }))
+		list := tellForeign(q.listForeign(func(threads.Said) bool { return false }))
 		require.LessOrEqual(t, len(list), maxTurns)
 		n := 0
 		for _, m := range list {

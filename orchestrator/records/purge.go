@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/vedette-dev/vedette/internal/advice"
+	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/journal"
@@ -63,6 +64,14 @@ func (s Source) Purge(ctx context.Context, o PurgeOptions) (p Purged, err error)
 	return p, err
 }
 
+// forgetRows deletes some of what is kept beside the journal.
+func forgetRows(tx *store.Tx, user, conversation string) (int, error) {
+	if err := threads.ForgetTx(tx, user, conversation); err != nil {
+		return 0, err
+	}
+	return approval.ForgetTx(tx, user, conversation)
+}
+
 func eraseAndRecord(ctx context.Context, st *store.Store, dir string, o PurgeOptions) (p Purged, err error) {
 	k, err := keys.LoadOrCreate(dir)
 	if err != nil {
@@ -80,7 +89,7 @@ func eraseAndRecord(ctx context.Context, st *store.Store, dir string, o PurgeOpt
 	if err != nil {
 		return p, err
 	}
-	h, err := history.Open(ctx, st, jr, history.Options{Ledger: l, Forget: approval.ForgetTx})
+	h, err := history.Open(ctx, st, jr, history.Options{Ledger: l, Forget: forgetRows})
 	if err != nil {
 		return p, err
 	}

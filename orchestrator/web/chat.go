@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/vedette-dev/vedette/orchestrator"
@@ -168,14 +169,17 @@ func listTurns(list []orchestrator.Message) (out []turnView) {
 
 // openConversation opens a conversation with the skills that the token may use.
 func (s chat) openConversation(ctx context.Context, v *visitor, user, id string) (*orchestrator.Conversation, error) {
-	return s.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{ID: id, User: user, Scope: v.principal.Skills})
+	return s.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{
+		ID: id, User: user, By: v.principal.NameFor(user), Scope: v.principal.Skills,
+	})
 }
 
-// beginFor is how long a page that sent something waits for it to be written down, and beginLook how
-// often it looks.
+// beginFor is how long a page that sent something waits for it to be written down, waitsFor how long
+// where another request is under way, and beginLook how often it looks.
 const (
-	beginFor  = time.Second
-	beginLook = 5 * time.Millisecond
+	beginFor  = 10 * time.Second
+	waitsFor  = time.Second
+	beginLook = 10 * time.Millisecond
 )
 
 // onSend gives what a person wrote to the conversation, and shows it. The request goes on without the
@@ -207,7 +211,7 @@ func (s chat) onSend(w http.ResponseWriter, r *http.Request, v *visitor) {
 	http.Redirect(w, r, "/chat/"+id, http.StatusSeeOther)
 }
 
-// begin sends a request and waits until it is written down, has ended, or beginFor is over.
+// begin sends a request and waits until it is written down, has ended, or its time is over.
 func (s chat) begin(ctx context.Context, user string, conv *orchestrator.Conversation, request orchestrator.Request) error {
 	ended := make(chan error, 1)
 	s.running.Go(func() {
@@ -220,7 +224,11 @@ func (s chat) begin(ctx context.Context, user string, conv *orchestrator.Convers
 		_, err := conv.SendRequest(s.base, request)
 		ended <- err
 	})
-	look, last := time.NewTicker(beginLook), time.NewTimer(beginFor)
+	wait := beginFor
+	if info, err := s.o.Orchestrator.Conversation(ctx, user, conv.ID()); err == nil && info.Turn != "" {
+		wait = waitsFor
+	}
+	look, last := time.NewTicker(beginLook), time.NewTimer(wait)
 	defer look.Stop()
 	defer last.Stop()
 	for {
@@ -235,9 +243,17 @@ func (s chat) begin(ctx context.Context, user string, conv *orchestrator.Convers
 		case <-ctx.Done():
 			return nil
 		case <-look.C:
-			if info, err := s.o.Orchestrator.Conversation(ctx, user, conv.ID()); err == nil && info.Turn != "" {
+			if isWritten(ctx, conv, request) {
 				return nil
 			}
 		}
 	}
+}
+
+// isWritten reports whether a request is written down. Another text under its id is another request.
+func isWritten(ctx context.Context, conv *orchestrator.Conversation, request orchestrator.Request) bool {
+	found, err := conv.Messages(ctx, orchestrator.MessageQuery{Limit: 1})
+	return err == nil && slices.ContainsFunc(found.Messages, func(m orchestrator.Message) bool {
+		return m.Role == orchestrator.MessageOfUser && m.Request == request.ID && m.Text == request.Text
+	})
 }

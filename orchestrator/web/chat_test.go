@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 )
 
@@ -78,6 +79,10 @@ func TestChatIsTheUsers(t *testing.T) {
 		require.Equal(t, 404, p.StatusCode, path)
 		require.NotContains(t, p.body, "CANARY")
 	}
+	conv, err := h.o.Open(t.Context(), orchestrator.ConversationOptions{ID: "c1", User: "ann"})
+	require.NoError(t, err)
+	_, err = conv.Reply(t.Context(), "r1")
+	require.NoError(t, err)
 	require.Equal(t, 422, ann.post("/chat/c1", form("", "r2")).StatusCode)
 	require.Equal(t, 422, ann.post("/chat/c1", form(strings.Repeat("x", 70_000), "r3")).StatusCode)
 	require.Equal(t, 422, ann.post("/chat/c1", form("another text", "r1")).StatusCode)

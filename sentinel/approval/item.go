@@ -49,7 +49,8 @@ type Item struct {
 	Agent        string `json:"agent"`
 	// User is on whose behalf the call is made: the requester.
 	User string `json:"user"`
-	// Proposer is the name of who proposed the call, where another program runs it: see Rule.ExcludeRequester.
+	// Proposer is the name of who proposed the call, or sent its request, in the user's name: see
+	// Rule.ExcludeRequester.
 	Proposer string        `json:"proposer,omitempty"`
 	Skill    string        `json:"skill"`
 	Effect   skills.Effect `json:"effect"`

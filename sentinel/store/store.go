@@ -105,7 +105,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFolder(opts.Path); err != nil {
+	if err := CheckFolder(opts.Path); err != nil {
 		return nil, err
 	}
 	lock, err := lockFile(opts.Path + ".lock")
@@ -126,8 +126,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// checkFolder refuses a database in a folder that isn't there: a lock file would be what is missing then.
-func checkFolder(path string) error {
+// CheckFolder returns an error where a database's folder isn't there. Open does so too: a lock file would be
+// what is missing then. Call it first where something else may be made in that folder before, such as keys.
+func CheckFolder(path string) error {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(folder)
 	switch {
