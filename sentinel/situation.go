@@ -184,7 +184,7 @@ type keptParts struct {
 
 const (
 	mostKeptParts = 1 << 14
-	keptPartsFor  = 6 * time.Hour
+	keptPartsFor  = 15 * time.Minute
 )
 
 func (k *keptParts) has(ref string) bool {
