@@ -214,14 +214,14 @@ func (c *call) rebuild(d *decider, key [32]byte) (sentinel.Call, Reason, error) 
 	c.readJudgement(s.Question)
 	made, err := d.NewCall(p)
 	if err != nil {
-		return none, ReasonOtherBytes, nil
+		return none, ReasonOtherBytes, nil //nolint:nilerr // the reason says it
 	}
 	order := made.Order()
 	order.SkillDigest = c.body.SkillSpec // that of then: the skill may be another now
 	if sentinel.KeyedDigest(key, order.Digest()) == digest {
 		return made, "", nil
 	}
-	if s := made.Skill(); s != nil && s.Secretive() || slices.Contains([]string{skills.HiddenArgs}, string(p.Args)) {
+	if s := made.Skill(); s != nil && s.Secretive() || string(p.Args) == skills.HiddenArgs {
 		return none, ReasonSecret, nil
 	}
 	return none, ReasonOtherBytes, nil

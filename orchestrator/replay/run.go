@@ -85,12 +85,12 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	}
 	defer func() { err = errors.Join(err, r.sealed.Close()) }()
 	r.kept = &keptValues{ctx: ctx, journal: r.sealed.Journal}
+	defer r.closeDeciders()
 	for range cmp.Or(o.Workers, runtime.GOMAXPROCS(0)) {
 		d, err := newDecider(o, r.sealed, r.kept)
 		if err != nil {
 			return nil, err
 		}
-		defer d.close()
 		r.deciders = append(r.deciders, d)
 	}
 	r.report.Policy = r.deciders[0].PolicyDigest()
@@ -102,6 +102,12 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	}
 	r.report.sumUp(time.Since(began))
 	return r.report, nil
+}
+
+func (r *run) closeDeciders() {
+	for _, d := range r.deciders {
+		d.close()
+	}
 }
 
 // readAll decides every call up to the newest record of when it begins, the oldest first.
