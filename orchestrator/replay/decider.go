@@ -33,7 +33,7 @@ func newDecider(o Options, sealed *records.Sealed, kept *keptValues) (_ *decider
 	}
 	ao.NoFS = true
 	if d.unworldly, err = assembly.NewDecider(o.Config, ao); err != nil {
-		d.Decider.Close()
+		d.Close()
 		return nil, err
 	}
 	return d, nil

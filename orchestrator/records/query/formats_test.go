@@ -47,7 +47,7 @@ func TestOCSF(t *testing.T) {
 			require.Contains(t, e, required)
 		}
 		require.InDelta(t, 6003, e["class_uid"], 0)
-		require.Equal(t, e["class_uid"].(float64)*100+e["activity_id"].(float64), e["type_uid"])
+		require.InDelta(t, e["class_uid"].(float64)*100+e["activity_id"].(float64), e["type_uid"], 0)
 	}
 	require.JSONEq(t, `{"activity_id":99,"category_uid":6,"category_name":"Application Activity","class_uid":6003,"class_name":"API Activity",
 		"type_uid":600399,"time":1795514400123,"severity_id":3,"status_id":2,"status_code":"judge.low","status_detail":"no","duration":4,
