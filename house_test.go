@@ -35,6 +35,9 @@ const (
 
 var judged = []string{"sentinel", "sentinel/touch", "skills"}
 
+// codec is what the codecs of wire formats are made of.
+var codec = []string{"sentinel/stream", "sentinel/stream/span", "sentinel/stream/sse"}
+
 // rooms are all packages of the module. One that isn't listed fails the test,
 // so the drawing can't fall behind the code.
 var rooms = map[string]room{
@@ -105,13 +108,20 @@ var rooms = map[string]room{
 	"sentinel/judge":      {append([]string{"sentinel/evidence", "sentinel/flow"}, judged...), gate},
 	"sentinel/approval": {append([]string{"internal/terminal", "sentinel/journal", "sentinel/ledger", "sentinel/store"}, judged...),
 		"it asks people and judges nothing itself; questions and answers are kept, on record, in one transaction"},
-	"sentinel/review":     {append([]string{"agents/llm", "sentinel/evidence", "sentinel/flow"}, judged...), gate},
-	"sentinel/flow":       {judged, "it compares what a call sends with what came back, and judges nothing; several gates ask it"},
-	"sentinel/habit":      {[]string{"sentinel", "skills"}, "it remembers approvals through an interface; what a habit does is the judge's"},
-	"sentinel/store":      {nil, leaf},
-	"sentinel/store/keys": {nil, leaf},
-	"sentinel/journal":    {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
-	"sentinel/ledger":     {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"sentinel/review": {append([]string{"agents/llm", "sentinel/evidence", "sentinel/flow"}, judged...), gate},
+	"sentinel/flow":   {judged, "it compares what a call sends with what came back, and judges nothing; several gates ask it"},
+	"sentinel/habit":  {[]string{"sentinel", "skills"}, "it remembers approvals through an interface; what a habit does is the judge's"},
+	"sentinel/stream": {[]string{"sentinel/stream/span", "sentinel/stream/sse"},
+		"a pure state machine: it knows no gate, no call of the checkpoint, no wire format and no network"},
+	"sentinel/stream/sse":       {nil, "it reads event streams and knows nothing of what is in them"},
+	"sentinel/stream/span":      {nil, "it reads JSON as parts of a text and knows no format"},
+	"sentinel/stream/chat":      {codec, "it reads and writes one wire format, decides nothing and knows no other format"},
+	"sentinel/stream/messages":  {codec, "it reads and writes one wire format, decides nothing and knows no other format"},
+	"sentinel/stream/responses": {codec, "it reads and writes one wire format, decides nothing and knows no other format"},
+	"sentinel/store":            {nil, leaf},
+	"sentinel/store/keys":       {nil, leaf},
+	"sentinel/journal":          {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"sentinel/ledger":           {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
 	"sentinel/pause": {[]string{"sentinel", "sentinel/ledger", "sentinel/store", "skills"},
 		"it keeps what an operator stopped, on record"},
 	"agents/otp":          {nil, "it could be a module of its own"},
