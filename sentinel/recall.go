@@ -8,24 +8,24 @@ import (
 )
 
 var (
-	// ErrNotKept says that the journal doesn't hold all of what a call was judged in: its time is over, it
+	// ErrNotKept says that the journal doesn't hold all of what a call was judged on: its time is over, it
 	// was erased, or an earlier version wrote it.
-	ErrNotKept = errors.New("not all of what the call was judged in is kept")
-	// ErrSecret says that a part of what a call was judged in was a secret, which is kept nowhere.
-	ErrSecret = errors.New("a secret was part of what the call was judged in, and it is kept nowhere")
+	ErrNotKept = errors.New("not all of what the call was judged on is kept")
+	// ErrSecret says that a part of what a call was judged on was a secret, which is kept nowhere.
+	ErrSecret = errors.New("a secret was part of what the call was judged on, and it is kept nowhere")
 )
 
-// SituationSource finds what the journal has of situations. An error that wraps ErrNotKept says that it
+// PremisesSource finds what the journal has of premises. An error that wraps ErrNotKept says that it
 // is not there.
-type SituationSource interface {
-	// Part returns the SituationPart of that name.
+type PremisesSource interface {
+	// Part returns the PremisePart of that name.
 	Part(ref string) ([]byte, error)
 	// Result returns what the call of that id brought.
 	Result(call string) (string, error)
 }
 
-// Situation is what a call was judged in, as far as a proposal has it.
-type Situation struct {
+// Premises is what a call was judged on, as far as a proposal has it.
+type Premises struct {
 	Grant       Grant
 	Trace       Trace
 	BeforeTaint skills.Scope
@@ -33,10 +33,10 @@ type Situation struct {
 	Question string
 }
 
-// Recaller reads situations back. It keeps what their calls share, so it is for calls of one
+// Recaller reads premises back. It keeps what their calls share, so it is for calls of one
 // conversation after the other. It isn't safe for concurrent use.
 type Recaller struct {
-	from   SituationSource
+	from   PremisesSource
 	steps  map[string]recalledStep
 	grants map[string]recalledBase
 }
@@ -56,14 +56,14 @@ type recalledBase struct {
 const mostRecalled = 512
 
 // NewRecaller returns a Recaller.
-func NewRecaller(from SituationSource) *Recaller {
+func NewRecaller(from PremisesSource) *Recaller {
 	return &Recaller{from: from, steps: map[string]recalledStep{}, grants: map[string]recalledBase{}}
 }
 
-// Recall reads the value ValueSituation of a call. The error wraps ErrNotKept or ErrSecret where not all
+// Recall reads the value ValuePremises of a call. The error wraps ErrNotKept or ErrSecret where not all
 // of it is there, or is the source's.
-func (r *Recaller) Recall(data []byte) (s Situation, err error) {
-	var k keptSituation
+func (r *Recaller) Recall(data []byte) (s Premises, err error) {
+	var k keptPremises
 	if err := unmarshalKept(data, &k); err != nil || k.V != 1 {
 		return s, ErrNotKept
 	}
@@ -86,7 +86,7 @@ func (r *Recaller) Recall(data []byte) (s Situation, err error) {
 }
 
 // recallTrace reads the steps of a trace.
-func (r *Recaller) recallTrace(k keptSituation, t *Trace) error {
+func (r *Recaller) recallTrace(k keptPremises, t *Trace) error {
 	for _, ref := range k.Steps {
 		s, err := r.recallStep(ref)
 		if err != nil {
@@ -207,10 +207,10 @@ func KeyedDigest(key [32]byte, digest string) string {
 	return recordMaker{key: key}.keyedDigest(digest)
 }
 
-// RecallRequest reads the user's own words of a call from its value ValueSituation. part returns the
-// SituationPart of a name. The error wraps ErrNotKept, or is part's.
+// RecallRequest reads the user's own words of a call from its value ValuePremises. part returns the
+// PremisePart of a name. The error wraps ErrNotKept, or is part's.
 func RecallRequest(data []byte, part func(ref string) ([]byte, error)) (string, error) {
-	var k keptSituation
+	var k keptPremises
 	if err := unmarshalKept(data, &k); err != nil {
 		return "", err
 	}
@@ -225,9 +225,9 @@ func RecallRequest(data []byte, part func(ref string) ([]byte, error)) (string, 
 	return *b.Request, nil
 }
 
-// ListSituationParts returns the names of the parts that a value ValueSituation names itself.
-func ListSituationParts(data []byte) []string {
-	var k keptSituation
+// ListPremiseParts returns the names of the parts that a value ValuePremises names itself.
+func ListPremiseParts(data []byte) []string {
+	var k keptPremises
 	if unmarshalKept(data, &k) != nil {
 		return nil
 	}
@@ -240,7 +240,7 @@ func ListSituationParts(data []byte) []string {
 	return out
 }
 
-// ListPartNeeds returns the names of the parts that a SituationPart names, and the call whose result it
+// ListPartNeeds returns the names of the parts that a PremisePart names, and the call whose result it
 // needs; empty for none.
 func ListPartNeeds(data []byte) (parts []string, resultOf string) {
 	var k struct {

@@ -46,9 +46,9 @@ type Record struct {
 	Code         string
 	Body         []byte
 	Values       []Value
-	// Parts are what the situation of the call shares with those of others: see ValueSituation. The
+	// Parts are what the premises of the call shares with those of others: see ValuePremises. The
 	// journal keeps each under its own name.
-	Parts []SituationPart
+	Parts []PremisePart
 	// Marks are kept until the user's values are purged, in whatever conversation.
 	Marks []StoreMark
 	// Habits are kept until they expire, or the user's values are purged.
@@ -70,7 +70,7 @@ type Record struct {
 
 // Value is one value for the journal, sealed there.
 type Value struct {
-	Name string // args, evidence, proposed (before rules rewrote it), details, refusal, result, error, skill, situation
+	Name string // args, evidence, proposed (before rules rewrote it), details, refusal, result, error, skill, premises
 	Data []byte
 }
 
@@ -152,7 +152,7 @@ type recordMaker struct {
 	key      [32]byte // salts digests
 	values   ValuesMode
 	registry *skills.Registry
-	kept     *keptParts // of situations; nil knows of none
+	kept     *keptParts // of premises; nil knows of none
 }
 
 // keyedDigest is a salted digest: without the key an attacker can't try values against it.
@@ -197,7 +197,7 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	if det := collectDetails(d.Verdicts); det != nil {
 		r.Values = append(r.Values, Value{"details", det})
 	}
-	m.describeSituation(&r, c, d)
+	m.describePremises(&r, c, d)
 	r.Body = encodeJSON(b)
 	return r
 }

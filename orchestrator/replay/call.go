@@ -156,7 +156,7 @@ func (c *call) findValue(kind string) ([]byte, bool) {
 }
 
 // valueKinds are the kinds of values that a call is put together from.
-func valueKinds() []string { return []string{"args", "proposed", "skill", sentinel.ValueSituation} }
+func valueKinds() []string { return []string{"args", "proposed", "skill", sentinel.ValuePremises} }
 
 // findProposal returns the skill and the arguments that the gates were asked about first, and their
 // digest on record. ok is false where they are kept no more.
@@ -197,7 +197,7 @@ func (c *call) rebuild(d *decider, key [32]byte) (sentinel.Call, Reason, error) 
 		return none, why, nil
 	}
 	p, digest, kept := c.findProposal()
-	data, known := c.findValue(sentinel.ValueSituation)
+	data, known := c.findValue(sentinel.ValuePremises)
 	if !kept || !known {
 		return none, ReasonGone, nil
 	}

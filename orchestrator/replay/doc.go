@@ -9,7 +9,7 @@
 // # What is decided
 //
 // A call is put together as it was proposed: its arguments from the journal, its grant and its trace
-// from the situation that is kept beside them. The digest on record says whether these are the bytes.
+// from the premises that are kept beside them. The digest on record says whether these are the bytes.
 // All gates but limits and approval are asked; the record's verdicts of the same gates are what their
 // answer is compared with. A person's answer changes nothing: a call that was asked about and approved
 // counts as asked.

@@ -9,11 +9,11 @@ import (
 
 // kindPart is recorder.KindPart, and kindResult the kind of what a call brought.
 const (
-	kindPart   = "situation.part"
+	kindPart   = "premises.part"
 	kindResult = "result"
 )
 
-// keptValues finds parts of situations, and results, in the journal. What many calls will ask for is
+// keptValues finds parts of premises, and results, in the journal. What many calls will ask for is
 // read at once beforehand. Only reading is safe for concurrent use.
 type keptValues struct {
 	ctx     context.Context //nolint:containedctx // of the one run that it serves
@@ -26,10 +26,10 @@ type keptValues struct {
 // mostKept bounds the bytes that are kept.
 const mostKept = 64 << 20
 
-// Part implements sentinel.SituationSource.
+// Part implements sentinel.PremisesSource.
 func (k *keptValues) Part(ref string) ([]byte, error) { return k.find(kindPart, ref) }
 
-// Result implements sentinel.SituationSource.
+// Result implements sentinel.PremisesSource.
 func (k *keptValues) Result(call string) (string, error) {
 	data, err := k.find(kindResult, call)
 	return string(data), err
@@ -50,15 +50,15 @@ func (k *keptValues) find(kind, name string) ([]byte, error) {
 	return list[len(list)-1].Data, nil
 }
 
-// fetch reads what the situations of calls name.
+// fetch reads what the premises of calls name.
 func (k *keptValues) fetch(calls []*call) error {
 	if k.size > mostKept || k.byName == nil {
 		k.byName, k.size = map[string][]byte{}, 0
 	}
 	var refs []string
 	for _, c := range calls {
-		if data, ok := c.findValue(sentinel.ValueSituation); ok {
-			refs = append(refs, sentinel.ListSituationParts(data)...)
+		if data, ok := c.findValue(sentinel.ValuePremises); ok {
+			refs = append(refs, sentinel.ListPremiseParts(data)...)
 		}
 	}
 	var results []string

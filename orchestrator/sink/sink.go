@@ -215,7 +215,7 @@ func (s *Sink) findIntents(ctx context.Context, page []ledger.Record) (map[strin
 			calls = append(calls, page[i].Call)
 		}
 	}
-	values, err := s.o.Intents.ByCalls(ctx, calls, []string{sentinel.ValueSituation})
+	values, err := s.o.Intents.ByCalls(ctx, calls, []string{sentinel.ValuePremises})
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (s *Sink) findIntents(ctx context.Context, page []ledger.Record) (map[strin
 	return out, nil
 }
 
-// openPart opens a part of a situation.
+// openPart opens a part of premises.
 func (s *Sink) openPart(ctx context.Context, ref string) ([]byte, error) {
 	list, err := s.o.Intents.ByCall(ctx, ref)
 	if err != nil || len(list) == 0 {

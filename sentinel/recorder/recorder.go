@@ -155,9 +155,9 @@ func (r *Recorder) putRows(tx *store.Tx, rec sentinel.Record) error {
 	return nil
 }
 
-// KindPart is the kind of a part of situations in the journal: see sentinel.SituationPart. Its row
+// KindPart is the kind of a part of premises in the journal: see sentinel.PremisePart. Its row
 // stands under the part's name in place of a call's id.
-const KindPart = "situation.part"
+const KindPart = "premises.part"
 
 // The kinds of such rows in the journal. keepMarks is how many years a mark is kept: a purge
 // of its user ends it.

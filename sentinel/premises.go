@@ -8,19 +8,19 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// ValueSituation names what a call was judged in, as the journal keeps it: its grant and its trace. With
+// ValuePremises names the premises of a call, as the journal keeps them: its grant and its trace. With
 // the arguments it is all that the rules go by, so that another configuration can be asked later.
-const ValueSituation = "situation"
+const ValuePremises = "premises"
 
-// SituationPart is a part that the situations of many calls share. The journal keeps it once, under Ref.
-type SituationPart struct {
+// PremisePart is a part that the premises of many calls share. The journal keeps it once, under Ref.
+type PremisePart struct {
 	// Ref names the part by a salted digest. Two users never share one.
 	Ref  string
 	Data []byte
 }
 
-// keptSituation is a situation as the journal has it. Texts stand in parts.
-type keptSituation struct {
+// keptPremises is the premises of a call as the journal has it. Texts stand in parts.
+type keptPremises struct {
 	V             int           `json:"v"`
 	Base          string        `json:"base"`
 	Tainted       bool          `json:"tainted,omitempty"`
@@ -85,19 +85,19 @@ type keptStep struct {
 	Hidden bool `json:"hidden,omitempty"`
 }
 
-// situationWriter writes the situation of one call, and the parts that were not kept before.
-type situationWriter struct {
+// premiseWriter writes the premises of one call, and the parts that were not kept before.
+type premiseWriter struct {
 	m     recordMaker
 	call  Call
-	parts []SituationPart
+	parts []PremisePart
 	named map[string]bool
 }
 
-// describeSituation adds to a record what the call was judged in.
-func (m recordMaker) describeSituation(r *Record, c Call, d Decision) {
-	w := situationWriter{m: m, call: c, named: map[string]bool{}}
+// describePremises adds to a record what the call was judged on.
+func (m recordMaker) describePremises(r *Record, c Call, d Decision) {
+	w := premiseWriter{m: m, call: c, named: map[string]bool{}}
 	g, t := c.Grant(), c.Trace()
-	k := keptSituation{V: 1, Tainted: g.Tainted(), TaintedBefore: g.o.TaintedBefore, BeforeTaint: c.BeforeTaint().List(), Refused: t.refused}
+	k := keptPremises{V: 1, Tainted: g.Tainted(), TaintedBefore: g.o.TaintedBefore, BeforeTaint: c.BeforeTaint().List(), Refused: t.refused}
 	k.Base = w.keepBase(g, t)
 	for _, s := range t.steps {
 		k.Steps = append(k.Steps, w.keepStep(s, false))
@@ -111,11 +111,11 @@ func (m recordMaker) describeSituation(r *Record, c Call, d Decision) {
 	if v := d.verdictOf(GateReview); v != nil {
 		k.Question = v.Question
 	}
-	r.Values, r.Parts = append(r.Values, Value{ValueSituation, encodeJSON(k)}), w.parts
+	r.Values, r.Parts = append(r.Values, Value{ValuePremises, encodeJSON(k)}), w.parts
 }
 
 // keepBase returns the name of what stays the same over many calls.
-func (w *situationWriter) keepBase(g Grant, t Trace) string {
+func (w *premiseWriter) keepBase(g Grant, t Trace) string {
 	b := keptBase{
 		Grant: g.o.ID, User: g.o.User, Conversation: g.o.Conversation, Turn: g.o.Turn, Agent: g.o.Agent, Remote: g.o.Remote,
 		Proposer: g.o.Proposer, Mission: g.o.Mission, MissionBy: g.o.MissionBy, MissionTainted: g.o.MissionTainted, Request: g.o.Request,
@@ -134,7 +134,7 @@ func (w *situationWriter) keepBase(g Grant, t Trace) string {
 }
 
 // keepStep returns the name of a step.
-func (w *situationWriter) keepStep(s Step, gone bool) string {
+func (w *premiseWriter) keepStep(s Step, gone bool) string {
 	k := keptStep{
 		Skill: s.Skill, Call: s.CallID, Args: s.Args, Result: s.Result, Trust: s.Trust, Marks: s.Marks, Effect: s.Effect,
 		Sensitive: s.Sensitive, StrangerFields: s.StrangerFields, Failed: s.Failed, Gone: gone,
@@ -150,7 +150,7 @@ func (w *situationWriter) keepStep(s Step, gone bool) string {
 
 // mayHoldSecrets reports whether arguments for a skill may hold some. An unknown one may be one of the
 // grant's, spelt wrong.
-func (w *situationWriter) mayHoldSecrets(skill string) bool {
+func (w *premiseWriter) mayHoldSecrets(skill string) bool {
 	if s, known := w.m.registry.Get(skill); known {
 		return s.Secretive()
 	}
@@ -161,12 +161,12 @@ func (w *situationWriter) mayHoldSecrets(skill string) bool {
 const partDigits = 32
 
 // keepPart returns the name of a part, which is written unless it was before.
-func (w *situationWriter) keepPart(data []byte) string {
+func (w *premiseWriter) keepPart(data []byte) string {
 	g := w.call.Grant()
-	digest := w.m.keyedDigest("situation\x00" + g.User() + "\x00" + g.Conversation() + "\x00" + string(data))
+	digest := w.m.keyedDigest("premises\x00" + g.User() + "\x00" + g.Conversation() + "\x00" + string(data))
 	ref := digest[len("hmac:"):][:partDigits]
 	if !w.named[ref] && !w.m.kept.has(ref) {
-		w.parts = append(w.parts, SituationPart{ref, data})
+		w.parts = append(w.parts, PremisePart{ref, data})
 	}
 	w.named[ref] = true
 	return ref
@@ -200,7 +200,7 @@ func (k *keptParts) has(ref string) bool {
 }
 
 // add notes parts that are on disk.
-func (k *keptParts) add(list []SituationPart) {
+func (k *keptParts) add(list []PremisePart) {
 	if k == nil || len(list) == 0 {
 		return
 	}
