@@ -191,7 +191,7 @@ var rooms = map[string]room{
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
 		"orchestrator/access", "orchestrator/anchors", "orchestrator/answers", "orchestrator/assistants/threads", "orchestrator/control",
 		"orchestrator/handover", "orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models", "orchestrator/notify",
-		"orchestrator/policies", "orchestrator/records/story", "orchestrator/skillqueue",
+		"orchestrator/policies", "orchestrator/records/story", "orchestrator/sink", "orchestrator/skillqueue",
 		"sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"},
 		"it builds and does nothing else: what runs lives beside its noun"},
 	"orchestrator/telemetry": {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "orchestrator/models",
@@ -201,10 +201,16 @@ var rooms = map[string]room{
 		"it looks at what others built and runs no call"},
 	"orchestrator/policy": {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "sentinel", "sentinel/judge",
 		"sentinel/permission", "sentinel/touch", "skills"}, "it explains and tries rules that others apply"},
+	"orchestrator/sink": {[]string{"internal/terminal", "sentinel", "sentinel/journal", "sentinel/ledger"},
+		"it copies records to files and decides nothing"},
+	"orchestrator/replay": {[]string{"config", "internal/terminal", "orchestrator/assembly", "orchestrator/records",
+		"orchestrator/records/query", "sentinel", "sentinel/journal", "sentinel/judge", "sentinel/ledger", "sentinel/review", "skills"},
+		"it reads what is recorded and asks gates that run nothing"},
 	"cmd/vedette": {[]string{"cmd/vedette/command", "orchestrator"}, "it calls command.Main"},
 	"cmd/vedette/command": {[]string{"cmd/vedette/demo", "cmd/vedette/setup", "internal/terminal", "orchestrator", "orchestrator/cases",
 		"orchestrator/control", "orchestrator/doctor", "orchestrator/eval", "orchestrator/policy", "orchestrator/records",
-		"orchestrator/records/query", "orchestrator/records/shown", "orchestrator/serve", "sentinel/pause", "skills/run/exec"},
+		"orchestrator/records/query", "orchestrator/records/shown", "orchestrator/replay", "orchestrator/serve", "sentinel/pause",
+		"skills/run/exec"},
 		"flags, one call and printing: it builds nothing and opens no store"},
 	"cmd/vedette/handlers": {[]string{"orchestrator/api", "orchestrator/assistants", "orchestrator/serve", "orchestrator/web"},
 		"it puts handlers behind the server, and decides nothing"},
@@ -253,6 +259,7 @@ var only = map[string][]string{
 	"go.opentelemetry.io/otel":          {"orchestrator", "orchestrator/telemetry"},
 	"github.com/danielgtaylor/huma/v2":  {"orchestrator/api"},
 	"github.com/fsnotify/fsnotify":      {"orchestrator/serve"},
+	"github.com/parquet-go/parquet-go":  {"orchestrator/records/query"},
 	"github.com/goccy/go-yaml":          {"config", "agents/llm/scripted"},
 	"github.com/stretchr/testify":       {"internal/testissuer", "limits/storetest", "skills/internal/runtest"},
 }
@@ -365,8 +372,8 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 46, // it puts everything together
-	"imports cmd/vedette/command":   14, // each command calls another room
+	"imports orchestrator/assembly": 47, // it puts everything together
+	"imports cmd/vedette/command":   15, // each command calls another room
 	"imports orchestrator/api":      16, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record
 }

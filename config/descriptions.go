@@ -172,8 +172,8 @@ var descriptions = map[string]string{
 	"AnchorWitness.url":     "The witness's submission prefix, with https.",
 	"AnchorWitness.key":     "Its public key, name+hash+base64, as its operator publishes it.",
 	"AnchorWitness.file":    "A file that cosigned heads are appended to; a start compares the ledger with them.",
-
-	"Ledger.values": "What is held of argument values (default keys: none).",
+	"Ledger.sink":           "A folder that every record is written to besides, as JSON lines in a file a month (default none).",
+	"Ledger.values":         "What is held of argument values (default keys: none).",
 
 	"Journal.retention": "How long arguments and results are kept after the turn (default 168h).",
 

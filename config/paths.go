@@ -18,6 +18,7 @@ func (l *loader) resolvePaths() {
 	keysGiven := l.valueAt("keys", "dir") != nil
 	standard := defaultConfig() // in place of a path that is refused
 	c.Ledger.Path = cmp.Or(l.absPath(c.Ledger.Path, l.valueAt("ledger", "path")), filepath.Join(l.dir, standard.Ledger.Path))
+	c.Ledger.Sink = l.absPath(c.Ledger.Sink, l.valueAt("ledger", "sink"))
 	if keysGiven {
 		c.Keys.Dir = cmp.Or(l.absPath(c.Keys.Dir, l.valueAt("keys", "dir")), filepath.Join(l.dir, standard.Keys.Dir))
 	} else {
@@ -151,7 +152,8 @@ func (l *loader) guardedPaths() []guardedPath {
 		}
 		list = append(list, guardedPath{what, f})
 	}
-	list = append(list, guardedPath{"the database", l.cfg.Ledger.Path}, guardedPath{"the keys", l.cfg.Keys.Dir})
+	list = append(list, guardedPath{"the database", l.cfg.Ledger.Path}, guardedPath{"the keys", l.cfg.Keys.Dir},
+		guardedPath{"the sink of the ledger", l.cfg.Ledger.Sink})
 	for _, dir := range l.cfg.CredentialFolders() {
 		list = append(list, guardedPath{"the credentials", dir})
 	}

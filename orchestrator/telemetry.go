@@ -80,6 +80,9 @@ func (o *Orchestrator) readState() telemetry.State {
 	for _, a := range o.parts.Anchors() {
 		s.Anchors[a.Anchor] = telemetry.AnchorState{Behind: a.Behind, Failures: a.Failures}
 	}
+	if k, ok := o.parts.Sink(); ok {
+		s.Sink = &telemetry.SinkState{Behind: k.Behind, Failures: k.Failures}
+	}
 	s.Tasks, s.Leaked = o.sys.Tasks(), o.sys.Leaked()
 	return s
 }

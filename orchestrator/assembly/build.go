@@ -14,6 +14,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/policies"
 	"github.com/vedette-dev/vedette/orchestrator/records/story"
+	"github.com/vedette-dev/vedette/orchestrator/sink"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
@@ -105,7 +106,7 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(p.openInbox(ctx, o), p.openCouriers(ctx, o), policies.Prepare(ctx, p.Store)); err != nil {
+	if err := errors.Join(p.openSink(o), p.openInbox(ctx, o), p.openCouriers(ctx, o), policies.Prepare(ctx, p.Store)); err != nil {
 		return err
 	}
 	if err := errors.Join(p.openTokens(ctx, o), p.openLabels(ctx, o)); err != nil {
@@ -130,6 +131,21 @@ func (p *Parts) openAnchors(ctx context.Context, o Options) error {
 	}
 	p.anchors = anchors.New(anchors.Options{Ledger: p.Ledger, Now: o.Now, Log: o.Log}, list...)
 	return p.anchors.Compare(ctx)
+}
+
+// openSink makes what writes records to files. Where the ledger holds values, the lines have the users'
+// requests.
+func (p *Parts) openSink(o Options) (err error) {
+	l := p.Config.Ledger
+	if l.Sink == "" {
+		return nil
+	}
+	so := sink.Options{Folder: l.Sink, Ledger: p.Ledger, Log: o.Log}
+	if l.Values == config.ValuesFull {
+		so.Intents = &p.Journal.Reader
+	}
+	p.sink, err = sink.Open(so)
+	return err
 }
 
 // openTokens reads who may call the HTTP API. Store and ledger are open by then.
@@ -304,6 +320,9 @@ func (p *Parts) buildUpkeep(o Options) {
 // Close.
 func (p *Parts) startBackground(ctx context.Context) {
 	p.background = append(p.background, maintenance.Start(ctx, p.log, "maintain", p.maintenance.Run))
+	if p.sink != nil {
+		p.background = append(p.background, maintenance.Start(ctx, p.log, "write the ledger's sink", p.sink.Run))
+	}
 	if p.asksCanaries() {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "ask canaries", p.runCanaries))
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/notify"
 	"github.com/vedette-dev/vedette/orchestrator/records/story"
+	"github.com/vedette-dev/vedette/orchestrator/sink"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/approval"
@@ -83,6 +84,7 @@ type Parts struct {
 	anchors     *anchors.Set
 	unfinished  *unfinished.Calls
 	maintenance *maintenance.Maintenance
+	sink        *sink.Sink // nil without ledger.sink
 	leaks       *leak.Watch
 	reload      *reloader
 	background  []*maintenance.Background // what no supervisor runs
@@ -122,7 +124,29 @@ func (p *Parts) Close() error {
 	if p.Checkpoint != nil && p.anchors != nil { // what failed to open has sent nothing, and sends nothing
 		p.anchors.Finish(context.Background())
 	}
+	p.fillSink()
 	return errors.Join(err, p.Store.Close())
+}
+
+// lastLines is how long the ledger's sink may take for its last lines.
+const lastLines = 5 * time.Second
+
+// fillSink writes what the ledger's sink lacks. What it can't write now the next process writes.
+func (p *Parts) fillSink() {
+	if p.sink == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastLines)
+	defer cancel()
+	_ = p.sink.CatchUp(ctx) // it is logged
+}
+
+// Sink returns how the ledger's sink is doing; ok is false without one.
+func (p *Parts) Sink() (s sink.Stats, ok bool) {
+	if p.sink == nil {
+		return sink.Stats{}, false
+	}
+	return p.sink.Stats(), true
 }
 
 // Model returns the model of a role: its chain, in order.
@@ -272,6 +296,9 @@ func (p *Parts) Services() []Service {
 	list := []Service{
 		{"store", "writer", p.Store.Run},
 		{"store", "maintenance", p.maintenance.Run},
+	}
+	if p.sink != nil {
+		list = append(list, Service{"store", "sink", p.sink.Run})
 	}
 	if p.counts.server != nil {
 		list = append(list, Service{"limits", "pauses", p.Pauses.Follow})

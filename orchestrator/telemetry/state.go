@@ -25,6 +25,8 @@ type State struct {
 	Limits *LimitsState
 	// Anchors are how many records the ledger's anchors lack, by name.
 	Anchors map[string]AnchorState
+	// Sink is nil without ledger.sink.
+	Sink *SinkState
 	// Tasks are goroutines under way for processes, Leaked those of processes
 	// that did not stop.
 	Tasks, Leaked int
@@ -52,6 +54,9 @@ type AnchorState struct {
 	Failures int
 }
 
+// SinkState is how the ledger's sink is doing.
+type SinkState struct{ Behind, Failures int64 }
+
 // poolKinds are what Pool.Kind may be.
 var poolKinds = listOf([]string{PoolConversations, PoolRequests, PoolTurns, PoolAgents, PoolSkill, PoolModel})
 
@@ -76,6 +81,7 @@ type gauges struct {
 	pauses, breaker, canary                         *prometheus.Desc
 	anchorBehind, anchorFailures                    *prometheus.Desc
 	away, limitsFailures, limitsSkipped, unsynced   *prometheus.Desc
+	sinkBehind, sinkFailures                        *prometheus.Desc
 }
 
 func (g *gauges) defineGauges(m *Metrics) {
@@ -105,6 +111,9 @@ func (g *gauges) defineGauges(m *Metrics) {
 		"Records that the newest head kept by an anchor does not cover.", "anchor")
 	g.anchorFailures = desc("ledger_anchor_failures", "gauge",
 		"Tries to send an anchor the newest head that failed since the last that did not.", "anchor")
+	g.sinkBehind = desc("ledger_sink_behind_records", "gauge",
+		"Records that the ledger has and ledger.sink could not be written yet. Absent without ledger.sink.")
+	g.sinkFailures = desc("ledger_sink_failures_total", "counter", "How often records could not be written to ledger.sink. None is lost.")
 	g.draining = desc("draining", "gauge", "1 while work is finished and none is begun.")
 	g.tasks = desc("tasks", "gauge", "Goroutines under way for processes of the supervision tree.")
 	g.leaked = desc("leaked_processes", "gauge", "Processes that were told to stop and have not.")
@@ -168,6 +177,10 @@ func (g *gauges) collectState(ch chan<- prometheus.Metric, m *Metrics) {
 		send(g.limitsFailures, prometheus.CounterValue, float64(l.Failures))
 		send(g.limitsSkipped, prometheus.CounterValue, float64(l.Skipped))
 		gauge(g.unsynced, l.Unsynced)
+	}
+	if k := s.Sink; k != nil {
+		send(g.sinkBehind, prometheus.GaugeValue, float64(k.Behind))
+		send(g.sinkFailures, prometheus.CounterValue, float64(k.Failures))
 	}
 }
 

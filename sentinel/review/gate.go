@@ -32,6 +32,7 @@ const (
 type Gate struct {
 	o       Options
 	version string // of the prompt
+	chain   string // names what holds for every question
 	models  []*model
 	// stronger gives second opinions; it is empty without Options.Escalate.
 	stronger []*model
@@ -69,6 +70,7 @@ func New(o Options) (*Gate, error) {
 			m.suspect, m.prove, m.watched = func() { g.suspectModel(m) }, func() { g.requestProbe(m) }, g.isWatched
 		}
 	}
+	g.chain = nameChain(g)
 	return g, nil
 }
 
