@@ -140,7 +140,7 @@ func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(n
 	mux.HandleFunc("GET /v1/in-flight", s.newHandler(func(*http.Request) (any, error) { return s.b.InFlight(), nil }))
 	s.serveApprovals(mux)
 	s.serveTokens(mux)
-	s.serveStories(mux)
+	serveStories(s, mux)
 	s.serveLabels(mux)
 	mux.HandleFunc("GET /v1/top", s.newHandler(func(*http.Request) (any, error) { return s.b.Top(), nil }))
 	mux.HandleFunc("GET /v1/status", s.newHandler(func(r *http.Request) (any, error) { return s.b.Status(r.Context()), nil }))

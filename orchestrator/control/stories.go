@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 
 	"github.com/vedette-dev/vedette/orchestrator/records/story"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
@@ -34,7 +33,7 @@ type StoryBackend interface {
 }
 
 // serveStories adds the path of stories.
-func (s *Server) serveStories(mux *http.ServeMux) {
+func serveStories(s *Server, mux *http.ServeMux) {
 	mux.HandleFunc("POST /v1/stories/{id}", s.newHandler(func(r *http.Request) (any, error) {
 		b, ok := s.b.(StoryBackend)
 		if !ok {
@@ -65,10 +64,4 @@ func encodeStoryError(err error) (status int, f failed, ok bool) {
 		}
 	}
 	return 0, failed{}, false
-}
-
-// ReadStory returns a story with its values, in the name of this process's user. The errors are
-// ErrRecordUnknown, ErrRecordAmbiguous and ErrNoStories.
-func (c *Client) ReadStory(ctx context.Context, id string) (out Story, err error) {
-	return out, c.callProcess(ctx, http.MethodPost, "/v1/stories/"+url.PathEscape(id), nil, &out)
 }
