@@ -36,6 +36,7 @@ func TestScenariosRepeatTheirFigures(t *testing.T) {
 		"B.third":  {counts{50, 0, 0}, counts{0, 0, 25}, ""},
 		"A.fourth": {counts{49, 0, 1}, counts{0, 0, 25}, ""},
 		"B.fourth": {counts{48, 0, 2}, counts{0, 0, 25}, ""},
+		"V.fifth":  {counts{86, 12, 2}, counts{0, 0, 50}, ""},
 		"A.round1": {attack: counts{12, 0, 5}}, "B.round1": {attack: counts{10, 0, 3}},
 		"A.round2": {attack: counts{5, 0, 12}}, "B.round2": {attack: counts{4, 0, 9}},
 		"A.round3": {attack: counts{5, 0, 13}}, "B.round3": {attack: counts{2, 0, 10}},
