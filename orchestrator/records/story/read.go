@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/label"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
 
@@ -58,7 +59,7 @@ func Read(ctx context.Context, l Records, id string) (Story, error) {
 		return s, err
 	}
 	for i := range all {
-		if all[i].ID != s.Record.ID {
+		if all[i].ID != s.Record.ID && all[i].Kind != label.RecordLabelled { // a second reviewer is blind to the first
 			s.Related = append(s.Related, all[i])
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/records/story"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
+	"github.com/vedette-dev/vedette/sentinel/label"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/sentinel/store/keys"
@@ -259,4 +260,17 @@ func TestOtherRecords(t *testing.T) {
 	require.Zero(t, a.kinds(sentinel.RecordValuesRead), "no value was read")
 	_, err = a.Tell(context.Background(), "nothing")
 	require.ErrorIs(t, err, ledger.ErrNotFound)
+}
+
+// A story leaves out what reviewers said of the decision: a second reviewer reads it before they say theirs.
+func TestLabelsAreLeftOut(t *testing.T) {
+	a := open(t)
+	asked := a.day()
+	before, err := a.Tell(t.Context(), asked)
+	require.NoError(t, err)
+	a.put(entry(label.RecordLabelled, "pay", ""), map[string]any{"by": "bob", "word": "wrong"}, nil)
+	after, err := a.Tell(t.Context(), asked)
+	require.NoError(t, err)
+	require.Equal(t, before.Related, after.Related)
+	require.Equal(t, before.Others, after.Others)
 }
