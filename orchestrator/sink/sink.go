@@ -12,7 +12,8 @@
 // A line is the record as `vedette ledger export` has it. With Options.Intents it has the user's request
 // besides, under "intent".
 //
-// What not to do: don't take the files for evidence. The ledger is signed, and they are not.
+// What not to do: don't take the files for evidence. The ledger is signed, and they are not. Don't count on a
+// purge for them: it doesn't reach these files, which are their keeper's to erase.
 package sink
 
 import (
@@ -23,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -220,7 +222,9 @@ func (s *Sink) findIntents(ctx context.Context, page []ledger.Record) (map[strin
 		return nil, err
 	}
 	for i := range page {
-		list := values[page[i].Call]
+		list := slices.DeleteFunc(slices.Clone(values[page[i].Call]), func(v journal.Value) bool {
+			return v.User != page[i].User || v.Conversation != page[i].Conversation
+		})
 		if page[i].Kind != sentinel.RecordDecision || len(list) == 0 {
 			continue
 		}
