@@ -35,6 +35,9 @@ const (
 
 var judged = []string{"sentinel", "sentinel/touch", "skills"}
 
+// codec is what the codecs of wire formats are made of.
+var codec = []string{"sentinel/stream", "sentinel/stream/span", "sentinel/stream/sse"}
+
 // rooms are all packages of the module. One that isn't listed fails the test,
 // so the drawing can't fall behind the code.
 var rooms = map[string]room{
@@ -105,13 +108,25 @@ var rooms = map[string]room{
 	"sentinel/judge":      {append([]string{"sentinel/evidence", "sentinel/flow"}, judged...), gate},
 	"sentinel/approval": {append([]string{"internal/terminal", "sentinel/journal", "sentinel/ledger", "sentinel/store"}, judged...),
 		"it asks people and judges nothing itself; questions and answers are kept, on record, in one transaction"},
-	"sentinel/review":     {append([]string{"agents/llm", "sentinel/evidence", "sentinel/flow"}, judged...), gate},
-	"sentinel/flow":       {judged, "it compares what a call sends with what came back, and judges nothing; several gates ask it"},
-	"sentinel/habit":      {[]string{"sentinel", "skills"}, "it remembers approvals through an interface; what a habit does is the judge's"},
-	"sentinel/store":      {nil, leaf},
-	"sentinel/store/keys": {nil, leaf},
-	"sentinel/journal":    {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
-	"sentinel/ledger":     {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"sentinel/label": {[]string{"sentinel", "sentinel/journal", "sentinel/ledger", "sentinel/store"},
+		"it keeps what reviewers say of decisions, on record in the same transaction, and no decision hears of it"},
+	"sentinel/review": {append([]string{"agents/llm", "sentinel/evidence", "sentinel/flow"}, judged...), gate},
+	"sentinel/flow":   {judged, "it compares what a call sends with what came back, and judges nothing; several gates ask it"},
+	"sentinel/habit":  {[]string{"sentinel", "skills"}, "it remembers approvals through an interface; what a habit does is the judge's"},
+	"sentinel/stream": {[]string{"sentinel/stream/span", "sentinel/stream/sse"},
+		"a pure state machine: it knows no gate, no call of the checkpoint, no wire format and no network"},
+	"sentinel/stream/sse":       {nil, "it reads event streams and knows nothing of what is in them"},
+	"sentinel/stream/span":      {nil, "it reads JSON as parts of a text and knows no format"},
+	"sentinel/stream/chat":      {codec, "it reads and writes one wire format, decides nothing and knows no other format"},
+	"sentinel/stream/messages":  {codec, "it reads and writes one wire format, decides nothing and knows no other format"},
+	"sentinel/stream/responses": {codec, "it reads and writes one wire format, decides nothing and knows no other format"},
+	"sentinel/store":            {nil, leaf},
+	"sentinel/store/keys":       {nil, leaf},
+	"sentinel/journal":          {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"internal/outbound":         {nil, "it makes clients for addresses and knows nothing that they carry"},
+	"orchestrator/anchors": {[]string{"internal/outbound", "sentinel/ledger"},
+		"it carries signed heads to places and decides nothing"},
+	"sentinel/ledger": {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
 	"sentinel/pause": {[]string{"sentinel", "sentinel/ledger", "sentinel/store", "skills"},
 		"it keeps what an operator stopped, on record"},
 	"agents/otp":          {nil, "it could be a module of its own"},
@@ -126,10 +141,12 @@ var rooms = map[string]room{
 	"orchestrator/idempotency": {[]string{"sentinel/journal", "sentinel/store"}, "it keeps answers and knows no operation"},
 	"orchestrator/api": {[]string{"orchestrator", "orchestrator/access", "orchestrator/cases", "orchestrator/handover",
 		"orchestrator/idempotency",
-		"orchestrator/problem", "orchestrator/records/query", "sentinel", "sentinel/approval", "sentinel/ledger", "sentinel/pause", "skills"},
+		"orchestrator/policies", "orchestrator/problem", "orchestrator/records/query", "orchestrator/records/story",
+		"sentinel", "sentinel/approval", "sentinel/label", "sentinel/ledger", "sentinel/pause", "skills"},
 		"it carries a caller's words to what answers them, decides nothing and builds no part"},
-	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/problem", "sentinel", "sentinel/approval",
-		"sentinel/ledger"}, "it shows people what others decide, carries their word and builds no part"},
+	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/problem", "orchestrator/records/query",
+		"orchestrator/records/story", "sentinel", "sentinel/approval", "sentinel/label", "sentinel/ledger"},
+		"it shows people what others decide, carries their word and builds no part"},
 	"orchestrator/assistants": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/assistants/threads",
 		"orchestrator/problem", "sentinel", "sentinel/approval", "skills"},
 		"it carries what chat interfaces say to conversations and decides nothing"},
@@ -140,11 +157,12 @@ var rooms = map[string]room{
 	"orchestrator/access/oidc": {[]string{"orchestrator/access"}, "it checks an issuer's tokens and knows no server"},
 	"orchestrator/serve": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/access/oidc", "orchestrator/problem",
 		"orchestrator/telemetry", "sentinel", "sentinel/store", "skills"}, "it listens, and hands requests to handlers that it is given"},
-	"orchestrator/control": {[]string{"orchestrator/access", "sentinel", "sentinel/approval", "sentinel/pause"},
+	"orchestrator/control": {[]string{"orchestrator/access", "orchestrator/labelled", "orchestrator/records/story", "sentinel",
+		"sentinel/approval", "sentinel/label", "sentinel/ledger", "sentinel/pause"},
 		"it carries an operator's word to the process and knows no more of it"},
 	"orchestrator/hook": {[]string{"internal/textcut", "skills"},
 		"it asks a server over HTTP, as any other program would, and decides nothing"},
-	"orchestrator/notify": {[]string{"internal/backoff", "internal/textcut", "sentinel/approval", "sentinel/store"},
+	"orchestrator/notify": {[]string{"internal/backoff", "internal/outbound", "internal/textcut", "sentinel/approval", "sentinel/store"},
 		"it tells people that a question waits, and knows of a question what its list says"},
 	"orchestrator/admission": {nil, "it counts who is at work and knows nothing of the work"},
 	"orchestrator/vedettetest": {[]string{"agents/llm/scripted", "config", "orchestrator", "sentinel", "skills"},
@@ -153,18 +171,28 @@ var rooms = map[string]room{
 	"orchestrator/history": {[]string{"sentinel/journal", "sentinel/ledger", "sentinel/store"},
 		"it keeps items under their turn and knows nothing of what is in them; what it purges is on record in the same transaction"},
 	"orchestrator/cases": {[]string{"internal/advice", "sentinel", "skills"}, "it reads lines and decides none of them"},
+	"orchestrator/labelled": {[]string{"internal/advice", "sentinel", "sentinel/journal", "sentinel/label", "sentinel/ledger",
+		"sentinel/store", "sentinel/store/keys", "skills"}, "it makes cases of what was recorded and decides none of them"},
 	"orchestrator/eval": {[]string{"config", "internal/advice", "internal/terminal", "orchestrator/assembly", "orchestrator/cases",
 		"orchestrator/control", "sentinel", "sentinel/judge"},
 		"it decides cases with gates that run nothing, knows no model or store, and of the gates only how the judge sums"},
-	"orchestrator/records/query": {[]string{"internal/terminal", "sentinel", "sentinel/approval", "sentinel/habit", "sentinel/ledger",
-		"sentinel/pause", "skills"}, "it reads records and the words that they may have, and opens no database"},
+	"orchestrator/records/query": {[]string{"internal/terminal", "sentinel", "sentinel/approval", "sentinel/habit", "sentinel/label",
+		"sentinel/ledger", "sentinel/pause", "sentinel/store", "skills"},
+		"it reads records and the words that they may have, and opens no database"},
+	"orchestrator/records/story": {[]string{"internal/terminal", "sentinel", "sentinel/journal", "sentinel/label", "sentinel/ledger",
+		"sentinel/store"},
+		"it tells what was recorded of a call; who may be told is its caller's to know"},
+	"orchestrator/records/shown": {[]string{"internal/advice", "orchestrator/policies", "orchestrator/records", "orchestrator/records/story",
+		"sentinel/journal", "sentinel/ledger", "sentinel/store", "sentinel/store/keys"}, "it opens a database for its owner, and no server"},
+	"orchestrator/policies": {[]string{"config", "sentinel/store"}, "it keeps texts under their digests and applies none of them"},
 	"orchestrator/records": {[]string{"internal/advice", "internal/terminal", "orchestrator/assistants/threads", "orchestrator/history",
-		"orchestrator/records/query", "sentinel", "sentinel/approval",
-		"sentinel/habit", "sentinel/journal", "sentinel/ledger", "sentinel/store", "sentinel/store/keys"},
+		"orchestrator/records/query", "sentinel", "sentinel/approval", "sentinel/habit", "sentinel/journal", "sentinel/ledger",
+		"sentinel/store", "sentinel/store/keys"},
 		"it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
-		"orchestrator/access", "orchestrator/answers", "orchestrator/assistants/threads", "orchestrator/control", "orchestrator/handover",
-		"orchestrator/maintenance", "orchestrator/models", "orchestrator/notify", "orchestrator/skillqueue",
+		"orchestrator/access", "orchestrator/anchors", "orchestrator/answers", "orchestrator/assistants/threads", "orchestrator/control",
+		"orchestrator/handover", "orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models", "orchestrator/notify",
+		"orchestrator/policies", "orchestrator/records/story", "orchestrator/sink", "orchestrator/skillqueue",
 		"sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"},
 		"it builds and does nothing else: what runs lives beside its noun"},
 	"orchestrator/telemetry": {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "orchestrator/models",
@@ -174,10 +202,16 @@ var rooms = map[string]room{
 		"it looks at what others built and runs no call"},
 	"orchestrator/policy": {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "sentinel", "sentinel/judge",
 		"sentinel/permission", "sentinel/touch", "skills"}, "it explains and tries rules that others apply"},
+	"orchestrator/sink": {[]string{"internal/terminal", "sentinel", "sentinel/journal", "sentinel/ledger"},
+		"it copies records to files and decides nothing"},
+	"orchestrator/replay": {[]string{"config", "internal/terminal", "orchestrator/assembly", "orchestrator/records",
+		"orchestrator/records/query", "sentinel", "sentinel/journal", "sentinel/judge", "sentinel/ledger", "sentinel/review", "skills"},
+		"it reads what is recorded and asks gates that run nothing"},
 	"cmd/vedette": {[]string{"cmd/vedette/command", "orchestrator"}, "it calls command.Main"},
 	"cmd/vedette/command": {[]string{"cmd/vedette/demo", "cmd/vedette/setup", "internal/terminal", "orchestrator", "orchestrator/cases",
 		"orchestrator/control", "orchestrator/doctor", "orchestrator/eval", "orchestrator/policy", "orchestrator/records",
-		"orchestrator/records/query", "orchestrator/serve", "sentinel/pause", "skills/run/exec"},
+		"orchestrator/records/query", "orchestrator/records/shown", "orchestrator/replay", "orchestrator/serve", "sentinel/pause",
+		"skills/run/exec"},
 		"flags, one call and printing: it builds nothing and opens no store"},
 	"cmd/vedette/handlers": {[]string{"orchestrator/api", "orchestrator/assistants", "orchestrator/serve", "orchestrator/web"},
 		"it puts handlers behind the server, and decides nothing"},
@@ -226,6 +260,7 @@ var only = map[string][]string{
 	"go.opentelemetry.io/otel":          {"orchestrator", "orchestrator/telemetry"},
 	"github.com/danielgtaylor/huma/v2":  {"orchestrator/api"},
 	"github.com/fsnotify/fsnotify":      {"orchestrator/serve"},
+	"github.com/parquet-go/parquet-go":  {"orchestrator/records/query"},
 	"github.com/goccy/go-yaml":          {"config", "agents/llm/scripted"},
 	"github.com/stretchr/testify":       {"internal/testissuer", "limits/storetest", "skills/internal/runtest"},
 }
@@ -338,9 +373,9 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 42, // it puts everything together
-	"imports cmd/vedette/command":   13, // each command calls another room
-	"imports orchestrator/api":      13, // each group of operations carries to another room
+	"imports orchestrator/assembly": 48, // it puts everything together
+	"imports cmd/vedette/command":   15, // each command calls another room
+	"imports orchestrator/api":      16, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // allScopes are the scopes of a token that may do everything.
-var allScopes = []string{"chat", "check", "call", "approve", "review", "admin", "act_as"}
+var allScopes = []string{"chat", "check", "call", "approve", "review", "label", "admin", "act_as"}
 
 // No request that schemathesis makes out of the API's description breaks an operation: no answer is a 5xx,
 // none shows the server's inside, and none is given without a token. Streams don't end, so

@@ -33,6 +33,7 @@ func (l *loader) checkAll() {
 	l.checkRules()
 	l.checkWho()
 	l.checkNotify()
+	l.checkAnchors()
 	assistantsCheck{l}.checkAll()
 	l.checkTests()
 	l.checkServer()
@@ -165,6 +166,35 @@ func (l *loader) checkNotify() {
 				l.checkPattern(s, known)
 			}
 		}
+	}
+}
+
+// checkAnchors refuses anchors that have no place or two, or one name.
+func (l *loader) checkAnchors() {
+	list := l.valueAt("ledger", "anchors")
+	if list == nil || list.kind != listNode {
+		return
+	}
+	names := map[string]Position{}
+	for i, n := range list.items {
+		if n.kind != mappingNode || i >= len(l.cfg.Ledger.Anchors) {
+			continue
+		}
+		places := 0
+		for _, kind := range anchorKinds {
+			if n.get(kind) != nil {
+				places++
+			}
+		}
+		if places != 1 {
+			l.out.add(n.pos, "ledger.anchors[%d] has %d places for heads and needs one; write one of file, http and witness", i, places)
+		}
+		a := l.cfg.Ledger.Anchors[i]
+		if first, twice := names[a.Name]; twice && a.Name != "" {
+			l.out.add(n.get("name").pos, "ledger.anchors[%d]: another anchor has the name %q already, at %s; give one of them another name",
+				i, a.Name, first)
+		}
+		names[a.Name] = n.pos
 	}
 }
 

@@ -280,6 +280,10 @@ type Ledger struct {
 	Path string `yaml:"path"`
 	// Values says what is held of argument values.
 	Values Values `yaml:"values" cfg:"enum=keys|hmac|full"`
+	// Anchors keep the newest signed head where a writer of the database can't write.
+	Anchors []LedgerAnchor `yaml:"anchors" json:",omitempty" cfg:"nonempty"`
+	// Sink is the absolute folder that records are written to, a file a month; empty for none.
+	Sink string `yaml:"sink"`
 }
 
 // Journal is where arguments, results and messages live, sealed.

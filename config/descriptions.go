@@ -157,7 +157,23 @@ var descriptions = map[string]string{
 
 	"Ledger.driver": "The database (default sqlite).",
 	"Ledger.path":   "The database file (default vedette.db in this file's folder).",
-	"Ledger.values": "What is held of argument values (default keys: none).",
+	"Ledger.anchors": "Places that keep the newest signed head where a writer of the database can't write. A start is refused where the " +
+		"database is behind one.",
+	"LedgerAnchor.name":     "Names the anchor in the log and in metrics.",
+	"LedgerAnchor.every":    "How often the newest head is sent, where it is another (default 1m).",
+	"LedgerAnchor.required": "true refuses a start where the anchor can't be read, or has no head of a ledger that has records.",
+	"LedgerAnchor.file":     "Appends each head to a file, on another disk or a share that takes no changes.",
+	"LedgerAnchor.http":     "Posts each head to a server.",
+	"LedgerAnchor.witness":  "Has each head cosigned by a witness (C2SP tlog-witness).",
+	"AnchorFile.path":       "The file; it is made where it is missing.",
+	"AnchorHTTP.url":        "Where each head is posted to as text/plain, with https.",
+	"AnchorHTTP.read_url":   "Where heads are read from at a start; without it the ledger isn't compared with this anchor.",
+	"AnchorHTTP.token":      "Sent as a bearer token; take it from the environment.",
+	"AnchorWitness.url":     "The witness's submission prefix, with https.",
+	"AnchorWitness.key":     "Its public key, name+hash+base64, as its operator publishes it.",
+	"AnchorWitness.file":    "A file that cosigned heads are appended to; a start compares the ledger with them.",
+	"Ledger.sink":           "A folder that every record is written to besides, as JSON lines in a file a month (default none).",
+	"Ledger.values":         "What is held of argument values (default keys: none).",
 
 	"Journal.retention": "How long arguments and results are kept after the turn (default 168h).",
 

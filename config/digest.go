@@ -2,7 +2,6 @@ package config
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -12,8 +11,14 @@ import (
 // defaults included. Files and the order of keys don't count. Two configurations
 // with the same Digest decide alike. Digest leaves out the keys of models,
 // passwords in addresses, and places in files. It holds secrets in a skill's run
-// options only through the skill's own digest.
-func (c Config) Digest() string {
+// options only through the skill's own digest. PolicyText is what it stands for.
+func (c Config) Digest() string { return c.PolicyText().Digest() }
+
+// PolicyText returns what the configuration's digest stands for.
+func (c Config) PolicyText() PolicyText { return writePolicyText(c) }
+
+// digestWhole is a digest of everything that can change a decision.
+func (c Config) digestWhole() [sha256.Size]byte {
 	type skillDigest struct{ Name, Digest string }
 	list := make([]skillDigest, len(c.Skills))
 	for i, s := range c.Skills {
@@ -49,8 +54,7 @@ func (c Config) Digest() string {
 	}{c.Version, models, c.Roles, list, c.PermissionsDefault, rules, c.Guard, c.Judge,
 		c.Sentinel, c.Limits, c.Approvals, c.Answers, c.Ledger.Values, c.Journal})
 	if err != nil { // plain data: nothing in it can fail
-		return ""
+		return [sha256.Size]byte{}
 	}
-	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return sha256.Sum256(b)
 }

@@ -55,6 +55,9 @@ func Default() *Config {
 		return p // no working directory: the open of the file will say so
 	}
 	c.Ledger.Path = abs(c.Ledger.Path)
+	if c.Ledger.Sink != "" {
+		c.Ledger.Sink = abs(c.Ledger.Sink)
+	}
 	c.Keys.Dir = abs(c.Keys.Dir)
 	c.where = newIndex("")
 	return c

@@ -18,12 +18,14 @@ func (l *loader) resolvePaths() {
 	keysGiven := l.valueAt("keys", "dir") != nil
 	standard := defaultConfig() // in place of a path that is refused
 	c.Ledger.Path = cmp.Or(l.absPath(c.Ledger.Path, l.valueAt("ledger", "path")), filepath.Join(l.dir, standard.Ledger.Path))
+	c.Ledger.Sink = l.absPath(c.Ledger.Sink, l.valueAt("ledger", "sink"))
 	if keysGiven {
 		c.Keys.Dir = cmp.Or(l.absPath(c.Keys.Dir, l.valueAt("keys", "dir")), filepath.Join(l.dir, standard.Keys.Dir))
 	} else {
 		c.Keys.Dir = filepath.Join(filepath.Dir(c.Ledger.Path), c.Keys.Dir)
 	}
 	l.resolveServerPaths()
+	l.resolveAnchorPaths()
 	for i, r := range c.Guard.Roots {
 		c.Guard.Roots[i] = l.absPath(r, l.guardListItem("roots", i))
 	}
@@ -47,6 +49,20 @@ func (l *loader) resolveServerPaths() {
 	t.Key = l.absPath(t.Key, l.valueAt("server", "tls", "key"))
 	in := &l.cfg.Server.Auth.OIDC.SignIn
 	in.ClientSecretFile = l.absPath(in.ClientSecretFile, l.valueAt("server", "auth", "oidc", "sign_in", "client_secret_file"))
+}
+
+// resolveAnchorPaths makes the paths of the anchors' files absolute.
+func (l *loader) resolveAnchorPaths() {
+	list := l.valueAt("ledger", "anchors")
+	for i := range l.cfg.Ledger.Anchors {
+		a := &l.cfg.Ledger.Anchors[i]
+		var n *node
+		if list != nil && list.kind == listNode && i < len(list.items) {
+			n = list.items[i]
+		}
+		a.File.Path = l.absPath(a.File.Path, n)
+		a.Witness.File = l.absPath(a.Witness.File, n)
+	}
 }
 
 // guardListItem returns an item of a list under guard.
@@ -136,9 +152,13 @@ func (l *loader) guardedPaths() []guardedPath {
 		}
 		list = append(list, guardedPath{what, f})
 	}
-	list = append(list, guardedPath{"the database", l.cfg.Ledger.Path}, guardedPath{"the keys", l.cfg.Keys.Dir})
+	list = append(list, guardedPath{"the database", l.cfg.Ledger.Path}, guardedPath{"the keys", l.cfg.Keys.Dir},
+		guardedPath{"the sink of the ledger", l.cfg.Ledger.Sink})
 	for _, dir := range l.cfg.CredentialFolders() {
 		list = append(list, guardedPath{"the credentials", dir})
+	}
+	for _, file := range l.cfg.Ledger.AnchorFiles() {
+		list = append(list, guardedPath{"the ledger's anchor", file})
 	}
 	if exe, err := os.Executable(); err == nil {
 		list = append(list, guardedPath{"the program", exe})

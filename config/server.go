@@ -60,7 +60,7 @@ type ServerOIDC struct {
 	UserClaim   string   `yaml:"user_claim"`
 	ScopesClaim string   `yaml:"scopes_claim"`
 	ScopePrefix string   `yaml:"scope_prefix"`
-	Scopes      []string `yaml:"scopes" cfg:"nonempty,enum=chat|check|call|approve|review|admin|act_as"`
+	Scopes      []string `yaml:"scopes" cfg:"nonempty,enum=chat|check|call|approve|review|values|label|admin|act_as"`
 	GroupsClaim string   `yaml:"groups_claim"`
 	// Groups are the scopes that groups give.
 	Groups []ServerGroup `yaml:"groups" cfg:"nonempty"`
@@ -86,7 +86,7 @@ type ServerSignIn struct {
 // ServerGroup is a group of users and what its members may do.
 type ServerGroup struct {
 	Group  string   `yaml:"group" cfg:"required"`
-	Scopes []string `yaml:"scopes" cfg:"required,nonempty,enum=chat|check|call|approve|review|admin|act_as"`
+	Scopes []string `yaml:"scopes" cfg:"required,nonempty,enum=chat|check|call|approve|review|values|label|admin|act_as"`
 }
 
 // ServerLimits bound requests and connections.

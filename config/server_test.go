@@ -33,7 +33,7 @@ func TestServerMistakes(t *testing.T) {
 		"host": {"server: {hosts: ['http://a']}",
 			`v.yaml:2:18: server.hosts[0] must be a host such as vedette.internal, with a port or without, not "http://a"`},
 		"scope": {"server: {auth: {oidc: {issuer: 'https://i', audience: v, scopes: [chats]}}}",
-			`v.yaml:2:67: server.auth.oidc.scopes[0] must be one of chat, check, call, approve, review, admin, act_as, ` +
+			`v.yaml:2:67: server.auth.oidc.scopes[0] must be one of chat, check, call, approve, review, values, label, admin, act_as, ` +
 				`not "chats"; did you mean "chat"?`},
 		"issuer in the open": {"server: {auth: {oidc: {issuer: 'http://i.example.com', audience: v, scopes: [chat]}}}",
 			"v.yaml:2:32: server.auth.oidc.issuer must be an https address, or http on this machine, without user and query"},

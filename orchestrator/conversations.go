@@ -157,6 +157,9 @@ func (o *Orchestrator) Purge(ctx context.Context, who PurgeTarget) (Purged, erro
 	}
 	n, err := o.journal.Purge(ctx, w, who.By)
 	// One that was opened meanwhile has read what is gone.
+	if o.parts.Handover != nil {
+		o.parts.Handover.Forget(w.User, w.Conversation)
+	}
 	return n, errors.Join(err, o.endConversations(context.WithoutCancel(ctx), who))
 }
 

@@ -117,6 +117,15 @@ func (d door) RevokeToken(ctx context.Context, begin, by string) (control.Token,
 	return t, err
 }
 
+// ReadStory tells all that is kept of a call, with values. It logs who asked; the ledger has it too.
+func (d door) ReadStory(ctx context.Context, id string, who control.StoryReader) (control.Story, error) {
+	s, err := d.parts.Stories.TellWithValues(ctx, id, who)
+	if err == nil && s.Opened != nil {
+		d.log.Info("values of a call were shown", "decision", s.About.Decision, "by", who.By, "via", who.Via)
+	}
+	return s, err
+}
+
 // AnswerApproval takes a person's answer.
 func (d door) AnswerApproval(ctx context.Context, a control.ApprovalAnswer) (control.ApprovalItem, error) {
 	if d.parts.Inbox == nil {
@@ -147,4 +156,28 @@ func (d door) RevokeStanding(ctx context.Context, id, by, via string) (control.S
 		return control.Standing{}, control.ErrNoInbox
 	}
 	return d.parts.Inbox.Revoke(ctx, id, by, via)
+}
+
+// PutLabel takes what a reviewer says of a decision.
+func (d door) PutLabel(ctx context.Context, s control.LabelSaid) (control.Label, error) {
+	return d.parts.Labels.Put(ctx, s)
+}
+
+// ListLabels returns the labels that the filter chooses.
+func (d door) ListLabels(ctx context.Context, f control.LabelFilter) ([]control.Label, error) {
+	return d.parts.Labels.List(ctx, f)
+}
+
+// ListDisputes returns the decisions of which reviewers said different things.
+func (d door) ListDisputes(ctx context.Context, viewer string, limit int) ([]control.LabelDispute, error) {
+	return d.parts.Labels.Disputes(ctx, viewer, limit)
+}
+
+// ExportLabels makes cases of labelled decisions, and logs who has read their values.
+func (d door) ExportLabels(ctx context.Context, after, by, via string) (control.LabelledCases, error) {
+	page, err := d.parts.ExportLabels(ctx, after, by, via)
+	if err == nil {
+		d.log.Warn("values of labelled calls were read", "cases", len(page.Cases), "by", by)
+	}
+	return page, err
 }

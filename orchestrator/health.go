@@ -44,10 +44,24 @@ func (h *health) look(ctx context.Context, o *Orchestrator) []Check {
 		return []Check{{"supervision", CheckFailed}}
 	default:
 	}
-	return []Check{
+	list := []Check{
 		{"store", h.tryStore(ctx, o)}, {"review", lookAtReview(o)}, {"approvals", lookAtApprovals(o)}, {"pause", lookAtPauses(o)},
 		{"configuration", lookAtConfiguration(o)},
 	}
+	if len(o.parts.Anchors()) > 0 {
+		list = append(list, Check{"anchors", lookAtAnchors(o)})
+	}
+	return list
+}
+
+// lookAtAnchors says whether every anchor takes the ledger's heads.
+func lookAtAnchors(o *Orchestrator) string {
+	for _, a := range o.parts.Anchors() {
+		if a.Failures > 0 {
+			return CheckDegraded
+		}
+	}
+	return CheckOK
 }
 
 // tryStore writes a row, unless one was written a moment ago. Callers meanwhile wait for that try.

@@ -129,6 +129,7 @@ type options struct {
 	tune   tuning
 	config string // more YAML
 	judge  string // its settings; empty lets everything pass
+	ledger string // more of the ledger's settings
 	models string // more of the model's settings
 	// reviewer is the address of another server for the review, reviewers the
 	// names of several models for it.
@@ -196,9 +197,9 @@ models:
   m: {model: m, base_url: "%s", timeout: 20s%s}
 %sroles: {orchestrator: m, agent: m, sentinel: %s}
 judge: %s
-ledger: {path: ./v.db}
+ledger: {path: ./v.db%s}
 %s`, r.server.BaseURL(), strings.ReplaceAll(o.models, "$URL", r.server.BaseURL()), other, reviewer,
-		cmp.Or(o.judge, "{threshold: 0, ask_below: 0}"), o.config), 0o600))
+		cmp.Or(o.judge, "{threshold: 0, ask_below: 0}"), o.ledger, o.config), 0o600))
 	r.boot(o)
 	return r
 }

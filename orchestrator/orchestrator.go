@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -145,7 +146,7 @@ func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error
 	ao := assembly.Options{
 		Skills: opts.Skills, Natives: listNativeSkills(o.runNative), Approver: opts.Approver, Observe: o.onEvent, Readmit: o.readmitCall,
 		NoReview: opts.NoReview, Log: opts.Log, Supervised: true, Credentials: opts.Credentials,
-		Transport: o.tune.transport,
+		Transport: o.tune.transport, Version: moduleVersion(debug.ReadBuildInfo()),
 	}
 	o.tel.Observe(&ao)
 	parts, err := assembly.Build(ctx, cfg, ao)

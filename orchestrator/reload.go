@@ -81,7 +81,7 @@ func outcomeOfReload(done assembly.Reload, err error) string {
 		return ReloadRefused
 	case err != nil:
 		return ReloadFailed
-	case len(done.Changes) == 0:
+	case len(done.Changes) == 0 && done.Old == done.New:
 		return ReloadUnchanged
 	}
 	return ReloadApplied

@@ -25,9 +25,11 @@ type Status struct {
 	// Calls are the calls in flight by their phases; see sentinel.InFlight.
 	Calls CallCounts `json:"calls"`
 	// Approvals is how many questions of the inbox have no end yet; absent without an inbox.
-	Approvals *int          `json:"approvals,omitempty"`
-	Review    []ModelStatus `json:"review"`
-	Health    []Check       `json:"health"`
+	Approvals *int `json:"approvals,omitempty"`
+	// Anchors are how the ledger's anchors do; absent where none is configured.
+	Anchors []AnchorStatus `json:"anchors,omitempty"`
+	Review  []ModelStatus  `json:"review"`
+	Health  []Check        `json:"health"`
 }
 
 // PolicyStatus is the policy that is in force.
@@ -62,6 +64,19 @@ type ModelStatus struct {
 	Canary      string `json:"canary,omitempty"`
 }
 
+// AnchorStatus is one anchor of the ledger.
+type AnchorStatus struct {
+	Anchor string `json:"anchor"`
+	Kind   string `json:"kind"`
+	// Kept is how many records the newest head covers that the anchor has; Behind is how many it lacks.
+	Kept   int64 `json:"kept"`
+	Behind int64 `json:"behind"`
+	// Failures is how many tries failed since the last that did not; Problem is why.
+	Failures int       `json:"failures"`
+	Problem  string    `json:"problem,omitempty"`
+	Sent     time.Time `json:"sent,omitzero"`
+}
+
 // readStatus reads how the process is. It waits for the store alone, and for no actor.
 func readStatus(ctx context.Context, o *Orchestrator) Status {
 	last, from := o.reloads.newest()
@@ -83,6 +98,9 @@ func readStatus(ctx context.Context, o *Orchestrator) Status {
 	if o.parts.Inbox != nil {
 		n := o.parts.Inbox.CountOpen()
 		s.Approvals = &n
+	}
+	for _, a := range o.parts.Anchors() {
+		s.Anchors = append(s.Anchors, AnchorStatus(a))
 	}
 	if o.parts.Review != nil {
 		for _, m := range o.parts.Review.State().Models {

@@ -76,6 +76,13 @@ func (o *Orchestrator) readState() telemetry.State {
 	if l, ok := o.parts.Limits(); ok {
 		s.Limits = &telemetry.LimitsState{Away: l.Away, Failures: l.Failures, Skipped: l.Skipped, Unsynced: o.parts.UnsyncedSpending()}
 	}
+	s.Anchors = map[string]telemetry.AnchorState{}
+	for _, a := range o.parts.Anchors() {
+		s.Anchors[a.Anchor] = telemetry.AnchorState{Behind: a.Behind, Failures: a.Failures}
+	}
+	if k, ok := o.parts.Sink(); ok {
+		s.Sink = &telemetry.SinkState{Behind: k.Behind, Failures: k.Failures}
+	}
 	s.Tasks, s.Leaked = o.sys.Tasks(), o.sys.Leaked()
 	return s
 }

@@ -47,6 +47,10 @@ func (o *Orchestrator) buildTree() otp.ChildSpec {
 	if _, ok := o.parts.Limits(); ok {
 		kids = append(kids, o.groupSpec("limits", otp.OneForOne))
 	}
+	if len(o.parts.Anchors()) > 0 {
+		// one_for_one: an anchor that breaks says nothing of another.
+		kids = append(kids, o.groupSpec("anchors", otp.OneForOne))
+	}
 	if len(o.parts.Channels()) > 0 {
 		// one_for_one: a channel that breaks says nothing of another.
 		kids = append(kids, o.groupSpec("notify", otp.OneForOne))

@@ -67,6 +67,7 @@ func TestTreeIsDrawn(t *testing.T) {
 	o := with()
 	o.config = reviewed + scraped + fmt.Sprintf("limits: {store: {driver: redis, url: %q, prefix: %q, timeout: 10s}}\n", url, prefix) +
 		"approvals: {inbox: true, notify: [{name: ops, slack: {url: \"http://127.0.0.1:9/x\"}}]}\n"
+	o.ledger = ", anchors: [{name: disk, file: {path: ./heads.txt}}]"
 	r := start(t, o, orch("go", "done"))
 	r.open("c1", "ann")
 	var runs []string
@@ -74,7 +75,7 @@ func TestTreeIsDrawn(t *testing.T) {
 	walk = func(list []otp.ProcessInfo, depth int) {
 		for _, p := range list {
 			id := p.ID
-			for _, several := range []string{"model", "channel", "conversation"} {
+			for _, several := range []string{"model", "channel", "conversation", "anchor"} {
 				if strings.HasPrefix(id, several+"-") {
 					id = several
 				}

@@ -14,6 +14,7 @@ import (
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -46,11 +47,11 @@ func listTools() []llm.Tool {
 				`"properties":{"name":{"type":"string"}}}`)},
 		{Name: toolDispatch, Description: "Start a sub-agent. Give it a mission in your own words, the " +
 			"skills it needs and no others, and the agents whose answers it must have first.",
-			Parameters: json.RawMessage(nativeSchemas[skillDispatch])},
+			Parameters: assembly.NativeSchema(skillDispatch)},
 		{Name: toolResults, Description: "Read what agents have brought, waiting for one or all of them.",
 			Parameters: json.RawMessage(resultsSchema)},
 		{Name: toolUpdate, Description: "Give an agent more information, or answer its request for help; skills are added where they may be.",
-			Parameters: json.RawMessage(nativeSchemas[skillExtend])},
+			Parameters: assembly.NativeSchema(skillExtend)},
 		{Name: toolQuery, Description: "Look at an agent's state and transcript without disturbing it.",
 			Parameters: json.RawMessage(oneAgentSchema)},
 		{Name: toolCancel, Description: "Stop an agent: at once, or after the call that it is at, and then it reports what it has.",

@@ -234,15 +234,16 @@ func (t Trace) heardEntries() []entry {
 }
 
 // withTried returns a Trace with the arguments of a call that never ran.
-func (t Trace) withTried(args string) Trace {
-	size := len(args)
+func (t Trace) withTried(s Step) Trace {
+	size := len(s.Args)
 	for _, r := range t.tried {
 		size += len(r.step.Args)
 	}
-	if len(t.tried) >= maxTried || size > maxTriedBytes || len(args) <= len("{}") {
+	if len(t.tried) >= maxTried || size > maxTriedBytes || len(s.Args) <= len("{}") {
 		return t
 	}
-	t.tried = append(slices.Clip(t.tried), tried{Step{Args: args, read: &readings{}}, len(t.steps)})
+	s.read = &readings{}
+	t.tried = append(slices.Clip(t.tried), tried{s, len(t.steps)})
 	t.pieces = &pieces{}
 	return t
 }

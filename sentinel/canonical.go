@@ -44,6 +44,13 @@ const (
 // Error returns the reason.
 func (e *CallError) Error() string { return e.Reason }
 
+// CheckArguments returns the *CallError with which NewCall would refuse these arguments, nil
+// where it takes them. It is for what must know before there is a proposal.
+func CheckArguments(raw []byte) error {
+	_, _, err := canonicalize(raw)
+	return err
+}
+
 // canonicalize returns the RFC 8785 form of raw and its Go values. It refuses
 // whatever two parsers might read differently.
 func canonicalize(raw []byte) (string, map[string]any, error) {

@@ -125,7 +125,8 @@ func New(o Options) (*Checkpoint, error) {
 	if o.Values == "" {
 		o.Values = ValuesKeys
 	}
-	p := &Checkpoint{o: o, records: recordMaker{o.DigestKey, o.Values, o.Registry}}
+	p := &Checkpoint{o: o, records: recordMaker{o.DigestKey, o.Values, o.Registry, nil}}
+	p.records.kept = &keptParts{now: p.now}
 	first, err := newPolicy(Policy{Gates: o.Gates, AskTimeout: o.AskTimeout, Pending: o.Pending, Digest: o.PolicyDigest})
 	p.inForce.Store(first)
 	errs := []error{err}
@@ -318,6 +319,7 @@ func (p *Checkpoint) writeRecord(ctx context.Context, r Record) error {
 		p.logger().Error("a record could not be written", "kind", r.Kind, "call", r.CallID, "error", err)
 		return fmt.Errorf("%w: %w", ErrNotRecorded, err)
 	}
+	p.records.kept.add(r.Parts)
 	return nil
 }
 

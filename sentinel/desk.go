@@ -133,6 +133,8 @@ func (d *Desk) rememberResult(c Call, res skills.Result, err error, marks []stri
 	if err != nil {
 		st.Result, st.Trust = err.Error(), cmp.Or(res.Trust, trustOf(c.Skill(), skills.Result{}))
 		st = st.withMarks()
+	} else {
+		st.kept = c.Proposed().ID()
 	}
 	d.addStep(st)
 }
@@ -159,7 +161,7 @@ const CodeOmitted = "limits.omitted"
 func (d *Desk) rememberPastRefusal(p Past) {
 	no := p.Refusal
 	if _, ran := p.newStep(); !ran {
-		d.rememberAttempt(p.Args)
+		d.rememberAttempt(p.Skill, p.Args)
 	}
 	if no == nil || p.Skill == "" || no.Kind == skills.KindDefer || !aboutTheCall[no.Gate] || noAnswer[no.Code] {
 		return
@@ -188,10 +190,11 @@ func (d *Desk) Hear(other *Desk) {
 }
 
 // rememberAttempt keeps the arguments of a call that never ran.
-func (d *Desk) rememberAttempt(args string) {
+func (d *Desk) rememberAttempt(skill, args string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.trace = d.trace.withTried(args)
+	_, known := d.p.o.Registry.Get(skill)
+	d.trace = d.trace.withTried(Step{Skill: skill, Args: args, hide: !known && d.p.o.Registry.TakesSecrets(d.grant.Scope())})
 }
 
 // answer is what a desk returns for a call.

@@ -367,7 +367,7 @@ func (i *invocation) checkStart(ctx context.Context) error {
 	switch {
 	case d.Outcome != Allow:
 	case i.remote == nil && i.p.o.Executors[i.call.Name()] == nil:
-		d.denyBy(GatePermission, "permission.no_executor", "the skill has nothing that runs it")
+		d.denyBy(GatePermission, CodeNoExecutor, "the skill has nothing that runs it")
 	case ctx.Err() == nil:
 	case d.Asked.IsZero():
 		d.denyBy(GateLimits, codeCanceled, "the caller gave up before the call could start")
@@ -541,7 +541,7 @@ func (i *invocation) rememberRefusal() {
 	if first := i.proposal.Follows; first != nil {
 		about = *first
 	} else {
-		i.desk.rememberAttempt(i.call.Args())
+		i.desk.rememberAttempt(i.call.Name(), i.call.Args())
 	}
 	if ok && isAboutTheCall(v) {
 		i.desk.addRefusal(PastRefusal{Skill: about.Name(), Digest: about.Digest(), Gate: d.BlockedBy, Code: d.Code})

@@ -48,6 +48,7 @@ type Past struct {
 	mistake  string      // the code of a proposal that became no Call
 	argBytes int         // how long its arguments were
 	failure  string      // the skill's own words
+	kept     string      // the call whose result in the journal is Result; empty where it is none
 	marks    []string
 	remote   remotePast // of a call that another program ran
 }
@@ -233,8 +234,9 @@ func (p *Past) readOutcome(r Record) {
 	p.Result.Trust, p.Result.Isolation = skills.Trust(b.Trust), b.Isolation
 	p.Result.Truncated, p.Result.Template = b.Truncated, b.Template
 	if p.Status == StatusOK {
-		p.Result.Content = string(text)
+		p.Result.Content, p.kept = string(text), p.CallID
 		if !ok {
+			p.kept = ""
 			p.Result.Content = "The call ran and succeeded; its result was erased since."
 		}
 		return
@@ -286,6 +288,7 @@ func (p Past) newStep() (Step, bool) {
 		st.Result, st.Marks = p.failure, nil
 		st = st.withMarks()
 	}
+	st.kept = p.kept
 	if st.Trust != skills.Trusted {
 		st.Trust = skills.Untrusted // also where nothing is said
 	}

@@ -24,6 +24,8 @@ const (
 
 	RecordReloaded      = "reloaded"       // another policy came in force
 	RecordReloadRefused = "reload_refused" // it loosens, or needs a restart
+
+	RecordValuesRead = "values_read" // a person was shown values of a call
 )
 
 // Record is one entry for the ledger, with the values that go to the journal
@@ -46,6 +48,9 @@ type Record struct {
 	Code         string
 	Body         []byte
 	Values       []Value
+	// Parts are what the premises of the call shares with those of others: see ValuePremises. The
+	// journal keeps each under its own name.
+	Parts []PremisePart
 	// Marks are kept until the user's values are purged, in whatever conversation.
 	Marks []StoreMark
 	// Habits are kept until they expire, or the user's values are purged.
@@ -67,7 +72,9 @@ type Record struct {
 
 // Value is one value for the journal, sealed there.
 type Value struct {
-	Name string // args, evidence, proposed (before rules rewrote it), details, refusal, result, error, skill
+	// Name is args, evidence, proposed (before rules rewrote it), details, situation, refusal, result, error, skill or
+	// premises.
+	Name string
 	Data []byte
 }
 
@@ -149,6 +156,7 @@ type recordMaker struct {
 	key      [32]byte // salts digests
 	values   ValuesMode
 	registry *skills.Registry
+	kept     *keptParts // of premises; nil knows of none
 }
 
 // keyedDigest is a salted digest: without the key an attacker can't try values against it.
@@ -193,6 +201,8 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	if det := collectDetails(d.Verdicts); det != nil {
 		r.Values = append(r.Values, Value{"details", det})
 	}
+	r.Values = append(r.Values, Value{ValueSituation, encodeJSON(newSituation(c, d))})
+	m.describePremises(&r, c, d)
 	r.Body = encodeJSON(b)
 	return r
 }

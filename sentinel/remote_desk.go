@@ -114,6 +114,9 @@ func (r *remoteRun) sealWarrant(c Call, d *Decision) error {
 	return nil
 }
 
+// CodeNoExecutor is the code of an allowed call of a skill that nothing here runs.
+const CodeNoExecutor = "permission.no_executor"
+
 // CodeRunsHere is the code of a call that another program would run and may not.
 const CodeRunsHere = "permission.runs_here"
 

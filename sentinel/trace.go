@@ -35,6 +35,8 @@ type Step struct {
 	Failed bool
 
 	read *readings // what values are looked for in; a Trace makes it
+	kept string    // the call whose result in the journal is Result; empty where it is none
+	hide bool      // Args are of an unknown skill, and may hold secrets of the grant's
 }
 
 // Trace is what a Desk has returned so far, oldest first. The Desk keeps it;

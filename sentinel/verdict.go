@@ -102,6 +102,9 @@ type Verdict struct {
 	// digits; empty where it was shown none. With evidence that is not the call's no doubt is
 	// spent.
 	SpentEvidence string
+	// Question names what the review's models were asked about the call, and which models; empty where
+	// none were. It is sealed in the journal, for a replay under another configuration.
+	Question string
 	// WhatYouCanDo tells the agent what would help; empty takes a default.
 	WhatYouCanDo string
 	// Degraded marks an outcome given because the gate's model, or the store

@@ -21,12 +21,16 @@ const (
 	Call    Scope = "call"    // decide, record and report
 	Approve Scope = "approve" // answer approvals
 	Review  Scope = "review"  // read the ledger and what was decided
+	Values  Scope = "values"  // be shown values of recorded calls, each time on record
+	Label   Scope = "label"   // say whether decisions were right
 	Admin   Scope = "admin"   // pause, purge, metrics
 	ActAs   Scope = "act_as"  // name the user in a request
 )
 
 // Scopes lists all scopes.
-func Scopes() []Scope { return []Scope{Chat, Check, Call, Approve, Review, Admin, ActAs} }
+func Scopes() []Scope {
+	return []Scope{Chat, Check, Call, Approve, Review, Values, Label, Admin, ActAs}
+}
 
 // ParseScope returns the scope of that name. The error lists them.
 func ParseScope(text string) (Scope, error) {

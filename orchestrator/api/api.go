@@ -121,6 +121,8 @@ func (a *API) registerAll() {
 	approvals{a}.register()
 	standings{a}.register()
 	ledgers{a}.register()
+	stories{a}.register()
+	labels{a}.register()
 	pauses{a}.register()
 	calls{a}.register()
 	catalog{a}.register()

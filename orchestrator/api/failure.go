@@ -147,7 +147,7 @@ func describeFailure(err error) *problem.Problem {
 	if errors.As(err, &known) {
 		return known
 	}
-	for _, describe := range []func(error) *problem.Problem{describeApproval, describeConversation, describeCall} {
+	for _, describe := range []func(error) *problem.Problem{describeApproval, describeConversation, describeCall, describeLabel} {
 		if p := describe(err); p != nil {
 			return p
 		}

@@ -129,6 +129,9 @@ func (s ledgers) onList(ctx context.Context, p access.Principal, in *recordsInpu
 			break
 		}
 	}
+	if found, err = labels(s).conceal(ctx, p, found); err != nil {
+		return nil, err
+	}
 	out := newPage(found, in.Limit, nil)
 	if out.Body.HasMore = after != nil; out.Body.HasMore {
 		out.Body.Next = s.cursor.seal(strconv.FormatInt(*after, 10), list...)
@@ -151,11 +154,15 @@ type foundRecord struct {
 	}
 }
 
-func (s ledgers) onShow(ctx context.Context, _ access.Principal, in *recordID) (*foundRecord, error) {
+func (s ledgers) onShow(ctx context.Context, p access.Principal, in *recordID) (*foundRecord, error) {
 	l := s.o.Orchestrator.Parts().Ledger
 	rec, err := findRecord(ctx, l, in.ID)
 	if err != nil {
 		return nil, err
+	}
+	seen, err := labels(s).conceal(ctx, p, []ledger.Record{rec})
+	if err != nil || len(seen) == 0 {
+		return nil, errors.Join(err, ledger.ErrNotFound)
 	}
 	out := &foundRecord{}
 	out.Body.Record, out.Body.Related = rec, []ledger.Record{}
@@ -163,6 +170,10 @@ func (s ledgers) onShow(ctx context.Context, _ access.Principal, in *recordID) (
 		return out, nil
 	}
 	all, err := l.List(ctx, ledger.Query{Call: rec.Call})
+	if err != nil {
+		return nil, err
+	}
+	all, err = labels(s).conceal(ctx, p, all)
 	for _, other := range all {
 		if other.ID != rec.ID {
 			out.Body.Related = append(out.Body.Related, other)

@@ -100,7 +100,8 @@ limits: {turn: {calls: 1000}, agent: {calls: 1000}, conversation: {calls: 10000}
 
 // people are the tokens of these tests.
 func people() []access.Wanted {
-	all := []access.Scope{access.Chat, access.Check, access.Call, access.Approve, access.Review, access.Admin}
+	all := []access.Scope{access.Chat, access.Check, access.Call, access.Approve, access.Review, access.Values,
+		access.Admin}
 	human := access.UserTurnsHuman
 	return []access.Wanted{
 		{Name: "ann", User: "ann", Scopes: all, UserTurns: human},

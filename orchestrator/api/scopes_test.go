@@ -25,6 +25,8 @@ var scopesOf = map[string]string{
 	"list-approvals": "approve", "show-approval": "approve", "answer-approval": "approve", "watch-approvals": "approve",
 	"make-standing-approval": "approve", "list-standing-approvals": "approve", "revoke-standing-approval": "approve",
 	"list-records": "review", "show-record": "review", "prove-record": "review", "show-head": "review",
+	"show-story": "review", "read-values": "values", "list-policies": "review", "show-policy": "review",
+	"put-label": "label", "list-labels": "label review", "list-disputes": "label review", "list-queue": "label",
 	"list-pauses": "admin review", "begin-pause": "admin", "lift-pause": "admin",
 	"list-skills": "chat check call review admin",
 }

@@ -9,8 +9,12 @@ import (
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/access"
+	"github.com/vedette-dev/vedette/orchestrator/anchors"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
+	"github.com/vedette-dev/vedette/orchestrator/policies"
+	"github.com/vedette-dev/vedette/orchestrator/records/story"
+	"github.com/vedette-dev/vedette/orchestrator/sink"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
@@ -55,6 +59,9 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.buildUpkeep(o)
+	if err := p.reload.keepFirst(ctx); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
 	if err := p.unfinished.SettleCommits(ctx); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -90,18 +97,22 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if p.Ledger, err = ledger.Open(ctx, p.Store, signer, ledger.Options{Now: o.Now}); err != nil {
 		return err
 	}
+	if err := p.openAnchors(ctx, o); err != nil {
+		return err
+	}
 	p.Journal, err = journal.Open(ctx, p.Store, journal.SingleKey(p.Keys.Journal()), journal.Options{
 		Retention: cfg.Journal.Retention, MaxData: maxValue, Now: o.Now,
 	})
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(p.openInbox(ctx, o), p.openCouriers(ctx, o)); err != nil {
+	if err := errors.Join(p.openSink(o), p.openInbox(ctx, o), p.openCouriers(ctx, o), policies.Prepare(ctx, p.Store)); err != nil {
 		return err
 	}
-	if err := p.openTokens(ctx, o); err != nil {
+	if err := errors.Join(p.openTokens(ctx, o), p.openLabels(ctx, o)); err != nil {
 		return err
 	}
+	p.Stories = story.New(story.Options{Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Now: o.Now})
 	p.recorder = recorder.New(recorder.Options{
 		Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Retention: cfg.Journal.Retention, Now: o.Now, OnRecord: p.onRecord,
 		Observe: o.ObserveRecord,
@@ -110,6 +121,31 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 		p.habits = p.recorder.NewHabits(p.Keys.Digest(), o.Log)
 	}
 	return nil
+}
+
+// openAnchors compares the ledger with what its anchors keep. The ledger is open by then, and nothing is decided.
+func (p *Parts) openAnchors(ctx context.Context, o Options) error {
+	list, err := NewAnchors(p.Config)
+	if err != nil {
+		return err
+	}
+	p.anchors = anchors.New(anchors.Options{Ledger: p.Ledger, Now: o.Now, Log: o.Log}, list...)
+	return p.anchors.Compare(ctx)
+}
+
+// openSink makes what writes records to files. Where the ledger holds values, the lines have the users'
+// requests.
+func (p *Parts) openSink(o Options) (err error) {
+	l := p.Config.Ledger
+	if l.Sink == "" {
+		return nil
+	}
+	so := sink.Options{Folder: l.Sink, Ledger: p.Ledger, Log: o.Log}
+	if l.Values == config.ValuesFull {
+		so.Intents = &p.Journal.Reader
+	}
+	p.sink, err = sink.Open(so)
+	return err
 }
 
 // openTokens reads who may call the HTTP API. Store and ledger are open by then.
@@ -273,6 +309,7 @@ func (p *Parts) buildUpkeep(o Options) {
 		Values: p.Journal, Warrants: p.Store, Refusals: p.Checkpoint, Questions: p.unfinished,
 		Handed: p.Handover, Ticks: o.Maintain, Now: o.Now, Log: o.Log,
 	}
+	mo.Queue = p.Labels
 	if p.Inbox != nil {
 		mo.Approvals, mo.ApprovalsKept = p.Inbox, p.Config.Journal.Retention
 	}
@@ -283,8 +320,14 @@ func (p *Parts) buildUpkeep(o Options) {
 // Close.
 func (p *Parts) startBackground(ctx context.Context) {
 	p.background = append(p.background, maintenance.Start(ctx, p.log, "maintain", p.maintenance.Run))
+	if p.sink != nil {
+		p.background = append(p.background, maintenance.Start(ctx, p.log, "write the ledger's sink", p.sink.Run))
+	}
 	if p.asksCanaries() {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "ask canaries", p.runCanaries))
+	}
+	for _, c := range p.anchors.Couriers() {
+		p.background = append(p.background, maintenance.Start(ctx, p.log, "anchor", c.Run))
 	}
 	for _, c := range p.couriers {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "notify", c.Run))

@@ -26,12 +26,16 @@ type DeciderOptions struct {
 	// Transport, where it is set, carries the requests of the model of that name. It is for
 	// what records or answers them without a server. Nil means connections to the servers.
 	Transport func(model string) http.RoundTripper
-	Now       func() time.Time
-	Log       *slog.Logger
+	// Natives adds the orchestrator's own skills: for calls that were recorded where it ran.
+	Natives bool
+	// WrapReview, where it is set, returns what stands in the place of the review.
+	WrapReview func(*review.Gate) sentinel.Gate
+	Now        func() time.Time
+	Log        *slog.Logger
 }
 
 // Decider is a Checkpoint that decides and runs nothing: it has no store, no
-// executor and no approver. The commands check, eval, explain, test and validate use
+// executor and no approver. The commands check, eval, explain, replay, test and validate use
 // it.
 type Decider struct {
 	*sentinel.Checkpoint
@@ -80,7 +84,13 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	reg, _, err := newRegistry(cfg, Options{})
+	var natives []Native
+	if o.Natives {
+		for _, spec := range NativeSpecs() {
+			natives = append(natives, Native{Spec: spec})
+		}
+	}
+	reg, _, err := newRegistry(cfg, Options{Natives: natives})
 	if err != nil {
 		return nil, cfg.Locate(err)
 	}
@@ -94,21 +104,29 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 	if err := errors.Join(rosterErr, err, evidenceErr); err != nil {
 		return nil, cfg.Locate(err)
 	}
-	cp, err := sentinel.New(sentinel.Options{Registry: reg, Gates: gs, Env: env, Evidence: shown, PolicyDigest: cfg.Digest(),
+	d := &Decider{roster: roster, closers: []func(){roster.Close}}
+	d.keepGates(gs, o.WrapReview)
+	d.Checkpoint, err = sentinel.New(sentinel.Options{Registry: reg, Gates: gs, Env: env, Evidence: shown, PolicyDigest: cfg.Digest(),
 		Now: o.Now, Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
-	d := &Decider{Checkpoint: cp, roster: roster, closers: []func(){roster.Close}}
-	for _, g := range gs {
+	return d, nil
+}
+
+// keepGates keeps the gates that are asked beside the Checkpoint, and puts what stands in for the
+// review into its place.
+func (d *Decider) keepGates(gs []sentinel.Gate, wrap func(*review.Gate) sentinel.Gate) {
+	for i, g := range gs {
 		switch g := g.(type) {
 		case *permission.Gate:
 			d.rules = g
 		case *review.Gate:
-			d.review = g
+			if d.review = g; wrap != nil {
+				gs[i] = wrap(g)
+			}
 		}
 	}
-	return d, nil
 }
 
 // CheckDraft is Check for a configuration that may have mistakes. It returns the mistakes
@@ -138,7 +156,7 @@ func CheckDraft(d *config.Draft) error {
 		roster.Close()
 	}
 	return d.Err(d.Config.Locate(errors.Join(execErr, regErr, rosterErr, gateErr, checkLimitStore(d.Config), checkApprovalPolicy(d.Config),
-		checkChannels(d.Config))))
+		checkChannels(d.Config), checkAnchors(d.Config))))
 }
 
 // Check builds everything that a configuration describes, the ways to run its
@@ -154,5 +172,6 @@ func Check(cfg *config.Config) error {
 	if d != nil {
 		d.Close()
 	}
-	return errors.Join(err, cfg.Locate(execErr), cfg.Locate(errors.Join(checkLimitStore(cfg), checkApprovalPolicy(cfg), checkChannels(cfg))))
+	return errors.Join(err, cfg.Locate(execErr), cfg.Locate(errors.Join(checkLimitStore(cfg), checkApprovalPolicy(cfg), checkChannels(cfg),
+		checkAnchors(cfg))))
 }

@@ -7,8 +7,10 @@ import (
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
+	"github.com/vedette-dev/vedette/orchestrator/labelled"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/approval"
+	"github.com/vedette-dev/vedette/sentinel/label"
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -117,4 +119,15 @@ func (p *Parts) ForgetRows(tx *store.Tx, user, conversation string) (int, error)
 		return p.Inbox.ForgetTx(tx, user, conversation)
 	}
 	return approval.ForgetTx(tx, user, conversation)
+}
+
+// openLabels opens what reviewers say of decisions. Store, ledger and journal are open by then.
+func (p *Parts) openLabels(ctx context.Context, o Options) (err error) {
+	p.Labels, err = label.Open(ctx, label.Options{Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Now: o.Now})
+	return err
+}
+
+// ExportLabels makes a page of cases of labelled decisions, on record in the name of by: see labelled.Export.
+func (p *Parts) ExportLabels(ctx context.Context, after, by, via string) (labelled.Page, error) {
+	return labelled.Export(ctx, labelled.Sources{Ledger: &p.Ledger.Reader, Journal: p.Journal, Labels: p.Labels}, after, by, via)
 }

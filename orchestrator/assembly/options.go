@@ -66,6 +66,8 @@ type Options struct {
 	// Maintain says when values whose retention is over are erased, after the
 	// time at start; nil means every ten minutes.
 	Maintain <-chan time.Time
+	// Version is the program's: the review's built-in prompt is of that version.
+	Version string
 
 	canSnapshot func(folder string) error // nil: it isn't tried
 }

@@ -15,16 +15,20 @@ import (
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/limits/redisstore"
 	"github.com/vedette-dev/vedette/orchestrator/access"
+	"github.com/vedette-dev/vedette/orchestrator/anchors"
 	"github.com/vedette-dev/vedette/orchestrator/answers"
 	"github.com/vedette-dev/vedette/orchestrator/handover"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/notify"
+	"github.com/vedette-dev/vedette/orchestrator/records/story"
+	"github.com/vedette-dev/vedette/orchestrator/sink"
 	"github.com/vedette-dev/vedette/orchestrator/skillqueue"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/judge"
+	"github.com/vedette-dev/vedette/sentinel/label"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 	"github.com/vedette-dev/vedette/sentinel/recorder"
@@ -58,12 +62,16 @@ type Parts struct {
 	// Inbox is where people answer; nil where approvals.inbox is off, or the program has an
 	// Approver of its own.
 	Inbox *approval.Inbox
+	// Labels are what reviewers say of decisions.
+	Labels *label.Labels
 	// Tokens are who may call the HTTP API.
 	Tokens *access.Tokens
 	// Review is the gate that asks models; nil where it is left out.
 	Review *review.Gate
 	// Handover decides calls that other programs run themselves.
 	Handover *handover.Handover
+	// Stories tell what is kept of a call, to those who look into a decision.
+	Stories *story.Teller
 	// Links are the hosts that links in answers may lead to, by answers.links.
 	Links answers.Allowed
 
@@ -73,8 +81,10 @@ type Parts struct {
 	recorder    *recorder.Recorder
 	habits      habits // nil where judge.habits is off
 	couriers    []*notify.Courier
+	anchors     *anchors.Set
 	unfinished  *unfinished.Calls
 	maintenance *maintenance.Maintenance
+	sink        *sink.Sink // nil without ledger.sink
 	leaks       *leak.Watch
 	reload      *reloader
 	background  []*maintenance.Background // what no supervisor runs
@@ -111,7 +121,32 @@ func (p *Parts) Close() error {
 	if p.Store == nil {
 		return err
 	}
+	if p.Checkpoint != nil && p.anchors != nil { // what failed to open has sent nothing, and sends nothing
+		p.anchors.Finish(context.Background())
+	}
+	p.fillSink()
 	return errors.Join(err, p.Store.Close())
+}
+
+// lastLines is how long the ledger's sink may take for its last lines.
+const lastLines = 5 * time.Second
+
+// fillSink writes what the ledger's sink lacks. What it can't write now the next process writes.
+func (p *Parts) fillSink() {
+	if p.sink == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lastLines)
+	defer cancel()
+	_ = p.sink.CatchUp(ctx) // it is logged
+}
+
+// Sink returns how the ledger's sink is doing; ok is false without one.
+func (p *Parts) Sink() (s sink.Stats, ok bool) {
+	if p.sink == nil {
+		return sink.Stats{}, false
+	}
+	return p.sink.Stats(), true
 }
 
 // Model returns the model of a role: its chain, in order.
@@ -234,6 +269,9 @@ func listByName[T any](m map[string]T) []T {
 	return out
 }
 
+// Anchors says how the anchors of the ledger do, in the order of the configuration.
+func (p *Parts) Anchors() []anchors.Status { return p.anchors.Status() }
+
 // CanaryFailed returns the review's models that are wrong about calls whose
 // verdict is known.
 func (p *Parts) CanaryFailed() []string {
@@ -246,7 +284,7 @@ func (p *Parts) CanaryFailed() []string {
 // Service is work that goes on beside the calls, for a supervisor to run. Run returns nil
 // once ctx has ended. Any other end is a failure, and the supervisor runs it again.
 type Service struct {
-	// Group says what it belongs to: store, limits, review or notify.
+	// Group says what it belongs to: store, limits, review, anchors or notify.
 	Group, ID string
 	Run       func(ctx context.Context) error
 }
@@ -259,11 +297,17 @@ func (p *Parts) Services() []Service {
 		{"store", "writer", p.Store.Run},
 		{"store", "maintenance", p.maintenance.Run},
 	}
+	if p.sink != nil {
+		list = append(list, Service{"store", "sink", p.sink.Run})
+	}
 	if p.counts.server != nil {
 		list = append(list, Service{"limits", "pauses", p.Pauses.Follow})
 	}
 	if p.asksCanaries() {
 		list = append(list, Service{"review", "canaries", p.runCanaries})
+	}
+	for _, c := range p.anchors.Couriers() {
+		list = append(list, Service{"anchors", "anchor-" + c.Name(), c.Run})
 	}
 	for _, c := range p.couriers {
 		list = append(list, Service{"notify", "channel-" + c.Status().Channel, c.Run})

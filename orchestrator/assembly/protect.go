@@ -14,7 +14,16 @@ import (
 
 // listProtected returns the files that decide what is allowed: no call may write one.
 func listProtected(cfg *config.Config) []string {
-	return slices.Concat(listProgram(), cfg.Files, listDatabaseFiles(cfg), []string{snapshotFolder(cfg)})
+	return slices.Concat(listProgram(), cfg.Files, listDatabaseFiles(cfg), cfg.Ledger.AnchorFiles(), listSink(cfg),
+		[]string{snapshotFolder(cfg)})
+}
+
+// listSink returns the folder of the ledger's sink, where there is one.
+func listSink(cfg *config.Config) []string {
+	if cfg.Ledger.Sink == "" {
+		return nil
+	}
+	return []string{cfg.Ledger.Sink}
 }
 
 // listSecret returns the keys, the users' credentials and the owner's socket. A program
@@ -40,6 +49,12 @@ func listGuarded(cfg *config.Config) []exec.Guarded {
 	}
 	for _, path := range listDatabaseFiles(cfg) {
 		out = append(out, exec.Guarded{What: "the database", Path: path, Secret: true})
+	}
+	for _, path := range cfg.Ledger.AnchorFiles() {
+		out = append(out, exec.Guarded{What: "the ledger's anchor", Path: path})
+	}
+	for _, path := range listSink(cfg) {
+		out = append(out, exec.Guarded{What: "the sink of the ledger", Path: path, Secret: true})
 	}
 	for i, path := range cfg.Files {
 		what := "the configuration"

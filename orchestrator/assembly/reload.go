@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/policies"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -57,6 +58,7 @@ type reloader struct {
 	parts   *Parts
 	options gateOptions
 	review  sentinel.Gate
+	version string // of the program
 	now     func() time.Time
 	busy    sync.Mutex // one reload at a time
 
@@ -67,7 +69,7 @@ type reloader struct {
 
 // newReloader returns what exchanges the policy of parts whose skills and limits are built.
 func newReloader(p *Parts, o Options) *reloader {
-	r := &reloader{parts: p, now: o.Now, options: gateOptions{
+	r := &reloader{parts: p, now: o.Now, version: o.Version, options: gateOptions{
 		habits: p.habits, noReview: o.NoReview, cacheTTL: p.Config.Sentinel.CacheTTL, now: o.Now, log: o.Log,
 		env: newEnvironment(p.Config, false), purse: p.counts.purse, observer: o.ObserveReview,
 		noUndo: listNoUndo(p.Config, o.canSnapshot, o.Log),
@@ -85,9 +87,9 @@ func (r *reloader) take(ctx context.Context, next *config.Config, by string) (Re
 	running := r.running.Load()
 	out := Reload{Old: running.Digest(), New: next.Digest(), Changes: append(config.Compare(running, next), r.listUnbuilt(next)...)}
 	if err := refuseChanges(running, out.Changes); err != nil {
-		return out, errors.Join(err, r.record(ctx, sentinel.RecordReloadRefused, by, out))
+		return out, errors.Join(err, r.record(ctx, sentinel.RecordReloadRefused, by, out, nil))
 	}
-	if len(out.Changes) == 0 {
+	if len(out.Changes) == 0 && out.Old == out.New {
 		r.running.Store(next) // its places may be others
 		return out, nil
 	}
@@ -96,7 +98,7 @@ func (r *reloader) take(ctx context.Context, next *config.Config, by string) (Re
 	if err != nil {
 		return out, next.Locate(err)
 	}
-	if err := r.record(ctx, sentinel.RecordReloaded, by, out); err != nil {
+	if err := r.record(ctx, sentinel.RecordReloaded, by, out, next); err != nil {
 		return out, err
 	}
 	if out.Old != out.New {
@@ -185,8 +187,8 @@ func (r *reloader) buildPolicy(next *config.Config, withdrawn map[string]bool) (
 // maxRecordedChanges is how many paths of changes a record names.
 const maxRecordedChanges = 100
 
-// record writes down a reload, or its refusal.
-func (r *reloader) record(ctx context.Context, kind, by string, out Reload) error {
+// record writes down a reload, or its refusal. What comes in force is kept with it; nil keeps nothing.
+func (r *reloader) record(ctx context.Context, kind, by string, out Reload, inForce *config.Config) error {
 	b := struct {
 		V       int            `json:"v"`
 		By      string         `json:"by"`
@@ -207,12 +209,31 @@ func (r *reloader) record(ctx context.Context, kind, by string, out Reload) erro
 	}
 	err = r.parts.Store.Submit(ctx, func(tx *store.Tx) error {
 		_, err := r.parts.Ledger.AppendTx(tx, ledger.Entry{ID: sentinel.NewID(), Time: r.now(), Kind: kind, Body: raw})
-		return err
+		if err != nil || inForce == nil {
+			return err
+		}
+		return r.keepPolicy(tx, inForce)
 	})
 	if err != nil {
 		return fmt.Errorf("the reload can't be written down: %w", err)
 	}
 	return nil
+}
+
+// keepFirst keeps what the process starts with.
+func (r *reloader) keepFirst(ctx context.Context) error {
+	return r.parts.Store.Submit(ctx, func(tx *store.Tx) error { return r.keepPolicy(tx, r.parts.Config) })
+}
+
+// keepPolicy keeps what the digest of a configuration stands for.
+func (r *reloader) keepPolicy(tx *store.Tx, cfg *config.Config) error {
+	in := policies.InForce{Text: cfg.PolicyText(), Program: r.version, At: r.now()}
+	if gate := r.parts.Review; gate != nil {
+		for _, one := range gate.Prompts() {
+			in.Prompts = append(in.Prompts, policies.Prompt{Model: one.Model, Version: one.Version, Text: one.Text})
+		}
+	}
+	return policies.KeepTx(tx, in)
 }
 
 // leaveOutWithdrawn returns a scope without the skills that the running configuration has no more.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"syscall"
@@ -140,4 +141,10 @@ func (c *Client) explainFailure(err error) error {
 		return fmt.Errorf("the process behind %s does not answer", c.path)
 	}
 	return err
+}
+
+// ReadStory returns a story with its values, in the name of this process's user. The errors are
+// ErrRecordUnknown, ErrRecordAmbiguous and ErrNoStories.
+func (c *Client) ReadStory(ctx context.Context, id string) (out Story, err error) {
+	return out, c.callProcess(ctx, http.MethodPost, "/v1/stories/"+url.PathEscape(id), nil, &out)
 }

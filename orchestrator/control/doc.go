@@ -37,6 +37,7 @@
 //	GET    /v1/tokens         the tokens of the HTTP API, without their secrets
 //	POST   /v1/tokens         make one; its secret is in the answer, this once
 //	DELETE /v1/tokens/{id}    revoke one
+//	POST   /v1/stories/{id}   all that is kept of one call, with values; the reading is on record
 //
 // What not to do: don't forward the socket to another machine, and don't mount
 // it into a container that runs skills: it is the one thing that lifts a pause.

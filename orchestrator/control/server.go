@@ -140,6 +140,8 @@ func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(n
 	mux.HandleFunc("GET /v1/in-flight", s.newHandler(func(*http.Request) (any, error) { return s.b.InFlight(), nil }))
 	s.serveApprovals(mux)
 	s.serveTokens(mux)
+	serveStories(s, mux)
+	s.serveLabels(mux)
 	mux.HandleFunc("GET /v1/top", s.newHandler(func(*http.Request) (any, error) { return s.b.Top(), nil }))
 	mux.HandleFunc("GET /v1/status", s.newHandler(func(r *http.Request) (any, error) { return s.b.Status(r.Context()), nil }))
 	s.http = &http.Server{
@@ -217,13 +219,12 @@ func (s *Server) newHandler(h func(*http.Request) (any, error)) http.HandlerFunc
 			s.writeAnswer(w, http.StatusOK, v)
 			return
 		}
-		if status, f, ok := encodeTokenError(err); ok {
-			s.writeAnswer(w, status, f)
-			return
-		}
-		if status, f, ok := encodeApprovalError(err); ok {
-			s.writeAnswer(w, status, f)
-			return
+		for _, encode := range []func(error) (int, failed, bool){encodeTokenError, encodeStoryError, encodeLabelError,
+			encodeApprovalError} {
+			if status, f, ok := encode(err); ok {
+				s.writeAnswer(w, status, f)
+				return
+			}
 		}
 		switch {
 		case errors.Is(err, pause.ErrTarget), errors.Is(err, pause.ErrUnknown), errors.Is(err, errBody), errors.Is(err, pause.ErrFull):

@@ -155,8 +155,41 @@ func (e *exam) examineLedger(ctx context.Context) {
 		return
 	}
 	e.ok("ledger", "%d records agree with what was signed", r.Proved)
-	e.warn("anchors", "no signed head is kept elsewhere: a cut tail or an older copy of the file can't be excluded",
-		"keep what vedette ledger head prints where this machine can't write, and give it to vedette ledger verify --head")
+	e.examineAnchors(ctx, r)
+}
+
+// examineAnchors compares the newest head with what the anchors have of the ledger.
+func (e *exam) examineAnchors(ctx context.Context, r ledger.Report) {
+	list, err := assembly.ReadAnchors(ctx, e.cfg, e.offline)
+	if err != nil || len(list) == 0 { // mistakes are the configuration's
+		e.warn("anchors", "no signed head is kept elsewhere: a cut tail or an older copy of the file can't be excluded",
+			"name a place under ledger.anchors, or keep what vedette ledger head prints where this machine can't write")
+		return
+	}
+	for _, a := range list {
+		e.judgeAnchor(a, r.Records)
+	}
+}
+
+// judgeAnchor says what an anchor's answer comes to.
+func (e *exam) judgeAnchor(a assembly.KeptHeads, have int64) {
+	const advice = "see vedette status; vedette ledger anchor sends the newest head now"
+	name := "anchor " + a.Anchor
+	switch {
+	case a.Unasked:
+		e.ok(name, "it was not asked")
+	case a.WriteOnly:
+		e.ok(name, "heads are sent there, and it gives none back to compare with")
+	case a.Err != nil:
+		e.warn(name, a.Err.Error(), "a start can't compare the ledger with it; "+advice)
+	case a.Largest == 0 && have > 0:
+		e.warn(name, "it has no head of this ledger yet", advice)
+	case a.Largest > have:
+		e.problem(name, fmt.Sprintf("it has a head of %d records, and the database %d: an older copy, or its end was cut off", a.Largest, have),
+			"put the newest copy back; vedette ledger verify --head FILE says more")
+	default:
+		e.ok(name, "its newest head covers %d of %d records", a.Largest, have)
+	}
 }
 
 // examinePauses says what an operator has stopped.

@@ -11,6 +11,8 @@ import (
 // conversation is a principal's conversation for a user, with what was reported in it.
 type conversation struct {
 	id      string
+	user    string
+	purged  bool // it is dropped once no caller works with it
 	desk    *sentinel.RemoteDesk
 	inUse   int   // callers that work with it, and calls under way
 	used    int64 // when it was used last, on the Handover's clock
@@ -104,7 +106,7 @@ func (h *Handover) openConversation(ctx context.Context, g sentinel.Grant) (*con
 			h.mu.Unlock()
 			return nil, err
 		}
-		c = &conversation{id: g.Conversation(), desk: desk, all: &h.handed}
+		c = &conversation{id: g.Conversation(), user: g.User(), desk: desk, all: &h.handed}
 		h.conversations[c.id] = c
 		h.evictIdle()
 	}
@@ -164,7 +166,26 @@ func (h *Handover) leaveConversation(c *conversation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c.inUse--
+	if c.purged && c.inUse == 0 && h.conversations[c.id] == c {
+		delete(h.conversations, c.id)
+	}
 	h.evictIdle()
+}
+
+// Forget drops what is in memory of a user's conversations, or of one, because it is being purged: the next
+// call reads back what is still on record. A conversation with calls under way is dropped after the last.
+func (h *Handover) Forget(user, conversation string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, c := range h.conversations {
+		switch {
+		case user != "" && c.user != user, conversation != "" && id != conversation:
+		case c.inUse > 0:
+			c.purged = true
+		default:
+			delete(h.conversations, id)
+		}
+	}
 }
 
 // evictIdle drops the conversations that were used longest ago, where there are too many. The lock is

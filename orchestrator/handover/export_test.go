@@ -28,3 +28,15 @@ func (h *Handover) Decide(ctx context.Context, p Proposal) (<-chan struct{}, err
 	}
 	return f.done, nil
 }
+
+// CountInMemory counts the conversations of a user that are in memory.
+func (h *Handover) CountInMemory(user string) (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.conversations {
+		if c.user == user {
+			n++
+		}
+	}
+	return n
+}

@@ -3,7 +3,7 @@
 // At its start and at every tick it erases values whose retention is over, throws away
 // what waited for a person whose time is over, and drops spent warrants that expired long
 // ago. Every few seconds, and soon after a turn or a conversation ended, it has the ledger
-// told how many proposals were refused and not recorded one by one.
+// told how many proposals were refused and not recorded one by one, and reviewers' queue is filled.
 //
 //	m := maintenance.New(maintenance.Options{Values: jr, Warrants: db, Refusals: cp, Questions: calls, Log: log})
 //	err := m.Run(ctx)       // until ctx ends, for a supervisor
@@ -69,6 +69,11 @@ type Approvals interface {
 	Prune(ctx context.Context, before time.Time) (int, error)
 }
 
+// Queue is what reviewers look at. A call looks through a part of what was recorded.
+type Queue interface {
+	Fill(ctx context.Context) (more bool, err error)
+}
+
 // Options say what is maintained.
 type Options struct {
 	Values    Values
@@ -81,6 +86,8 @@ type Options struct {
 	// ApprovalsKept after their end.
 	Approvals     Approvals
 	ApprovalsKept time.Duration
+	// Queue is nil where no reviewers look at decisions.
+	Queue Queue
 	// Ticks say when things are forgotten, after the time at start; nil means every ten
 	// minutes.
 	Ticks <-chan time.Time
@@ -126,6 +133,7 @@ func (m *Maintenance) Run(ctx context.Context) error {
 			m.forgetExpired(ctx)
 		case <-record.C:
 			m.recordRefusals(ctx)
+			m.fillQueue(ctx)
 		case <-m.wake:
 			m.recordRefusals(ctx)
 		}
@@ -159,6 +167,17 @@ func (m *Maintenance) RecordLast() {
 // not recorded one by one.
 func (m *Maintenance) recordRefusals(ctx context.Context) {
 	runContained(ctx, m.o.Log, "record how many proposals were refused", m.o.Refusals.TellSuppressed)
+}
+
+// fillQueue looks through a part of what was recorded for what reviewers look at.
+func (m *Maintenance) fillQueue(ctx context.Context) {
+	if m.o.Queue == nil {
+		return
+	}
+	runContained(ctx, m.o.Log, "find decisions for reviewers", func(ctx context.Context) error {
+		_, err := m.o.Queue.Fill(ctx)
+		return err
+	})
 }
 
 // forgetExpired erases values whose time is over and drops spent warrants that expired

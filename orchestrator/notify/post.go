@@ -4,15 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/vedette-dev/vedette/internal/outbound"
 )
 
 const (
@@ -32,26 +30,11 @@ type poster struct {
 
 // newPoster checks an address. It must be https, or lead to this machine.
 func newPoster(raw string, roots *tls.Config) (*poster, error) {
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || u.User != nil {
-		return nil, errors.New("the address is no URL such as https://hooks.example.com/x; write one without a user")
+	client, err := outbound.NewClient(raw, roots, sendTime)
+	if err != nil {
+		return nil, err
 	}
-	if u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
-		return nil, errors.New("the address is not https; plain http is for this machine alone")
-	}
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig, t.MaxResponseHeaderBytes, t.MaxIdleConns = roots, maxAnswer, 1
-	return &poster{url: raw, client: &http.Client{
-		Timeout: sendTime, Transport: t,
-		// A redirect would carry the message to a host that no operator named.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
-}
-
-// isLoopback reports whether a host's name can lead to this machine alone.
-func isLoopback(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return &poster{url: raw, client: client}, nil
 }
 
 // post sends one body. The error is a *SendError.
@@ -66,7 +49,7 @@ func (p *poster) post(ctx context.Context, body []byte, header map[string]string
 	}
 	res, err := p.client.Do(req)
 	if err != nil {
-		return &SendError{Reason: describeFailure(err)}
+		return &SendError{Reason: outbound.DescribeFailure(err)}
 	}
 	defer res.Body.Close() //nolint:errcheck // it was read
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxAnswer))
@@ -100,22 +83,4 @@ func parseRetryAfter(text string, now time.Time) time.Duration {
 		return min(at.Sub(now), longestWish)
 	}
 	return 0
-}
-
-// describeFailure says why there was no answer, without the address.
-func describeFailure(err error) string {
-	var dns *net.DNSError
-	var certificate *tls.CertificateVerificationError
-	var timeout interface{ Timeout() bool }
-	switch {
-	case errors.As(err, &dns):
-		return "the receiver's name has no address; look at the channel's settings"
-	case errors.As(err, &certificate):
-		return "the receiver's certificate is not to be trusted"
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return "the receiver did not answer in time"
-	case errors.Is(err, context.Canceled):
-		return "the process ends"
-	}
-	return "no connection to the receiver"
 }

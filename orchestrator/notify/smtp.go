@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	gomail "github.com/wneessen/go-mail"
+
+	"github.com/vedette-dev/vedette/internal/outbound"
 )
 
 // The ways to a mail server.
@@ -80,7 +82,7 @@ func (s *smtp) chooseOptions() error {
 			port = 465
 		}
 	case SMTPPlain:
-		if !isLoopback(s.Host) {
+		if !outbound.IsLoopback(s.Host) {
 			return errors.New("a mail server without TLS must be on this machine; use starttls or tls")
 		}
 		s.client = append(s.client, gomail.WithTLSPolicy(gomail.NoTLS))
@@ -129,7 +131,7 @@ func describeMailFailure(err error) error {
 	}
 	var line *net.OpError
 	if errors.As(err, &line) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return &SendError{Reason: describeFailure(err)}
+		return &SendError{Reason: outbound.DescribeFailure(err)}
 	}
 	return &SendError{Reason: "no session with the mail server; look at TLS, user and password"}
 }

@@ -21,11 +21,11 @@ import (
 func (s Source) ListApprovals(ctx context.Context, f approval.Filter) (_ []approval.Item, err error) {
 	r, err := store.OpenReader(ctx, s.Database)
 	if err != nil {
-		return nil, s.adviseOn(err)
+		return nil, s.AdviseOn(err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	list, err := approval.List(ctx, r, f, time.Now())
-	return list, s.adviseOn(err)
+	return list, s.AdviseOn(err)
 }
 
 // ShowApproval returns an approval with what a person must see. It needs the database for
@@ -65,11 +65,11 @@ func (s Source) StandApproval(
 func (s Source) ListStanding(ctx context.Context, f approval.StandingFilter) (_ []approval.Standing, err error) {
 	r, err := store.OpenReader(ctx, s.Database)
 	if err != nil {
-		return nil, s.adviseOn(err)
+		return nil, s.AdviseOn(err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	list, err := approval.ListStanding(ctx, r, f, time.Now())
-	return list, s.adviseOn(err)
+	return list, s.AdviseOn(err)
 }
 
 // RevokeStanding ends a standing approval while no process has the database open.
@@ -94,7 +94,7 @@ func (s Source) checkOwn(ctx context.Context, begin string) (err error) {
 	}
 	r, err := store.OpenReader(ctx, s.Database)
 	if err != nil {
-		return s.adviseOn(err)
+		return s.AdviseOn(err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	if begin == "" {

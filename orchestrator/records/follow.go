@@ -9,6 +9,7 @@ import (
 
 	"github.com/vedette-dev/vedette/orchestrator/records/query"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
 // FollowOptions say what Follow hands out.
@@ -38,7 +39,7 @@ func Follow(ctx context.Context, s Source, o FollowOptions, show func(Page) erro
 	}()
 	last, err := showNewest(ctx, r, o.Chosen, show)
 	if err != nil {
-		return s.adviseOn(err)
+		return s.AdviseOn(err)
 	}
 	every := o.Every
 	if every <= 0 {
@@ -53,7 +54,7 @@ func Follow(ctx context.Context, s Source, o FollowOptions, show func(Page) erro
 		case <-tick.C:
 		}
 		if last, err = showSince(ctx, r, o.Chosen, last, show); err != nil {
-			return s.adviseOn(err)
+			return s.AdviseOn(err)
 		}
 	}
 }
@@ -102,9 +103,12 @@ func showSince(ctx context.Context, r *ledger.Reader, o ListOptions, last int64,
 	}
 }
 
-// Count reads the records that the query chooses and counts them.
+// Count reads the records that the query chooses and counts them, with what reviewers said of them.
 func Count(ctx context.Context, s Source, q query.Query) (*query.Statistics, error) {
 	out := query.NewStatistics()
+	if err := readLabels(ctx, s, out); err != nil {
+		return nil, err
+	}
 	_, _, err := s.List(ctx, ListOptions{Query: q, Limit: math.MaxInt}, func(p Page) error {
 		for i := range p {
 			out.Add(&p[i])
@@ -113,6 +117,16 @@ func Count(ctx context.Context, s Source, q query.Query) (*query.Statistics, err
 	})
 	out.SumUp()
 	return out, err
+}
+
+// readLabels gives statistics what reviewers said.
+func readLabels(ctx context.Context, s Source, into *query.Statistics) (err error) {
+	r, err := store.OpenReader(ctx, s.Database)
+	if err != nil {
+		return s.AdviseOn(err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return into.ReadLabels(ctx, r)
 }
 
 // Export writes the records that the query chooses, the oldest first, up to the newest of when it
@@ -125,12 +139,12 @@ func Export(ctx context.Context, s Source, q query.Query, out query.Writer) (n i
 	defer func() { err = errors.Join(err, r.Close(), out.Flush()) }()
 	newest, err := r.List(ctx, ledger.Query{Newest: true, Limit: 1})
 	if err != nil || len(newest) == 0 {
-		return 0, s.adviseOn(err)
+		return 0, s.AdviseOn(err)
 	}
 	for place := (*int64)(nil); ; { // a busy server would never let it end without the bound
 		page, next, err := q.ReadOldest(ctx, r, place, pageSize)
 		if err != nil {
-			return n, s.adviseOn(err)
+			return n, s.AdviseOn(err)
 		}
 		for i := range page {
 			if page[i].Index > newest[0].Index {

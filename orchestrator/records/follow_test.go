@@ -13,8 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/orchestrator/labelled"
 	"github.com/vedette-dev/vedette/orchestrator/records"
 	"github.com/vedette-dev/vedette/orchestrator/records/query"
+	"github.com/vedette-dev/vedette/sentinel/label"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/sentinel/store/keys"
@@ -153,4 +155,41 @@ func export(t *testing.T, s records.Source, q query.Query, format string, w io.W
 	out, err := query.NewWriter(format, w)
 	require.NoError(t, err)
 	return records.Export(t.Context(), s, q, out)
+}
+
+// Labels say how many denials and asks were false alarms, over those that were labelled.
+func TestCountLabels(t *testing.T) {
+	s := recordCalls(t, 1)
+	asked := denial("ask1", "ann")
+	asked.Outcome, asked.Body = "allow", []byte(`{"asked_at":"2026-11-23T10:00:00Z"}`)
+	allowed := denial("allow1", "ann")
+	allowed.Outcome = "allow"
+	appendRecords(t, s, denial("deny1", "ann"), denial("deny2", "ann"), denial("deny3", "ann"), denial("deny4", "ann"), asked, allowed)
+	off := labelled.Offline{Database: s.Database, Keys: s.Keys}
+	for _, said := range []label.Said{
+		{Of: "deny1", Word: label.Right, By: "bob"}, {Of: "deny2", Word: label.Wrong, Should: "allow", By: "bob"},
+		{Of: "deny2", Word: label.Wrong, Should: "ask", By: "ann"}, {Of: "deny3", Word: label.Wrong, Should: "ask", By: "bob"},
+		{Of: "deny3", Word: label.Right, By: "ann"}, {Of: "deny4", Word: label.Unsure, By: "bob"},
+		{Of: "ask1", Word: label.Wrong, Should: "allow", By: "bob"}, {Of: "allow1", Word: label.Wrong, Should: "deny", By: "bob"},
+	} {
+		_, err := off.Put(t.Context(), said)
+		require.NoError(t, err)
+	}
+	got, err := records.Count(t.Context(), s, ask(t, ""))
+	require.NoError(t, err)
+	require.Equal(t, map[string]*query.LabelCounts{
+		"deny":  {Labelled: 2, Right: 1, TooStrict: 1, Disputed: 1, Unsure: 1},
+		"ask":   {Labelled: 1, TooStrict: 1},
+		"allow": {Labelled: 1, TooLax: 1},
+	}, got.Labels)
+	var text bytes.Buffer
+	require.NoError(t, got.WriteText(&text, false))
+	require.Regexp(t, `(?m)^  deny +2 +1 +1 +0 +1 +1 +50% of 2$`, text.String())
+	none, err := records.Count(t.Context(), s, ask(t, "outcome:deny gate:scope"))
+	require.NoError(t, err)
+	require.Empty(t, none.Labels)
+	said := records.ListOptions{Query: ask(t, "kind:labelled"), Limit: 100}
+	listed, _, err := s.List(t.Context(), said, func(records.Page) error { return nil })
+	require.NoError(t, err)
+	require.Equal(t, 8, listed)
 }

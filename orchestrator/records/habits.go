@@ -189,7 +189,7 @@ func (s Source) openHabits(ctx context.Context) (_ *habitStore, err error) {
 		}
 	}
 	if err != nil {
-		return nil, s.adviseOn(err)
+		return nil, s.AdviseOn(err)
 	}
 	defer func() {
 		if err != nil {

@@ -47,9 +47,13 @@ func ProveSince(ctx context.Context, s Source, file string) (Proof, error) {
 	if err != nil {
 		return Proof{}, err
 	}
-	older, err := readKeptHead(file, key)
+	heads, err := readKeptHeads(file)
 	if err != nil {
 		return Proof{}, err
+	}
+	older := heads[len(heads)-1]
+	if err := s.checkHead(ctx, older, key); err != nil {
+		return Proof{}, &advice.Error{Err: fmt.Errorf("%s: %w", file, err), Todo: "give what vedette ledger head printed"}
 	}
 	return makeProof(ctx, s, func(r *ledger.Reader, head []byte, key string) (Proof, error) {
 		c, err := r.ProveConsistency(ctx, older, head, key)
@@ -69,20 +73,20 @@ func makeProof(ctx context.Context, s Source, run func(r *ledger.Reader, head []
 	if err != nil {
 		return Proof{}, err
 	}
-	head, err := s.NewestHead(ctx)
-	if err != nil {
-		return Proof{}, err
-	}
 	r, err := s.openReader(ctx)
 	if err != nil {
 		return Proof{}, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	head, err := r.NewestHead(ctx)
+	if err != nil {
+		return Proof{}, s.AdviseOn(err)
+	}
 	p, err := run(r, head, key)
 	if err == nil {
 		_, err = p.Check(key)
 	}
-	if errors.Is(err, ledger.ErrProof) || errors.Is(err, ledger.ErrTampered) {
+	if errors.Is(err, ledger.ErrProof) || errors.Is(err, ledger.ErrTampered) || errors.Is(err, ledger.ErrHead) {
 		return Proof{}, &IntegrityError{errors.New("the ledger does not hold what was signed"), "vedette ledger verify says what was changed"}
 	}
 	return p, err

@@ -34,7 +34,7 @@ type Purged struct {
 // CheckDatabase returns an *advice.Error where there is no database.
 func (s Source) CheckDatabase() error {
 	if _, err := os.Stat(s.Database); err != nil {
-		return s.adviseOn(store.ErrNoFile)
+		return s.AdviseOn(store.ErrNoFile)
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (s Source) Purge(ctx context.Context, o PurgeOptions) (p Purged, err error)
 		}
 	}
 	if err != nil {
-		return p, s.adviseOn(err)
+		return p, s.AdviseOn(err)
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	p, err = eraseAndRecord(ctx, st, s.Keys, o)

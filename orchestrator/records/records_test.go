@@ -18,6 +18,8 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/orchestrator/records"
 	"github.com/vedette-dev/vedette/orchestrator/records/query"
+	"github.com/vedette-dev/vedette/orchestrator/records/shown"
+	"github.com/vedette-dev/vedette/orchestrator/records/story"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
@@ -145,23 +147,36 @@ func TestFind(t *testing.T) {
 	require.NotContains(t, text.String(), "values\n")
 }
 
-// The values of a call are opened with the key folder, as text where they are text, and
-// a folder without keys gets none.
-func TestValues(t *testing.T) {
+// The values of a call are opened with the key folder, on record, as text where they are text. A folder
+// without keys gets none, and neither does one who reads beside a writer.
+func TestStoryWithValues(t *testing.T) {
 	s := recordCalls(t, 2)
-	values, err := s.Values(t.Context(), "call0")
+	who := story.Reader{By: "local:rita", Via: "cli"}
+	told, err := shown.ReadValues(t.Context(), s, "decision0", who)
 	require.NoError(t, err)
-	require.ElementsMatch(t, []records.Value{
-		{Kind: "args", Record: sentinel.RecordDecision, Text: `{"to":"x"}`},
-		{Kind: "result", Record: sentinel.RecordDecision, Bytes: []byte("\xff\x00")},
-	}, values)
+	require.Equal(t, story.Text{State: story.Kept, Text: `{"to":"x"}`}, told.Values.Arguments)
+	require.Equal(t, story.Text{State: story.Kept, Base64: []byte("\xff\x00"), Bytes: 2}, told.Values.Result)
+	require.Equal(t, "local:rita", told.Opened.By)
+	found, err := s.Find(t.Context(), told.Opened.Record)
+	require.NoError(t, err)
+	require.Equal(t, sentinel.RecordValuesRead, found.Record.Kind)
+	require.JSONEq(t, `{"v":1,"by":"local:rita","via":"cli","record":"id00000","decision":"decision0","call":"call0"}`,
+		string(found.Record.Body))
+
+	plain, err := shown.ReadStory(t.Context(), s, "id00000")
+	require.NoError(t, err)
+	require.Nil(t, plain.Opened)
+	require.Equal(t, story.Sealed, plain.Values.Arguments.State)
+	require.Len(t, plain.Readings, 1)
 	writer, err := store.Open(t.Context(), store.Options{Path: s.Database})
 	require.NoError(t, err)
-	_, err = s.Values(t.Context(), "call0")
-	requireAdvice(t, err, s.Database+" is in use", "stop the server first")
+	_, err = shown.ReadValues(t.Context(), s, "decision0", who)
+	require.ErrorIs(t, err, records.ErrInUse)
 	require.NoError(t, writer.Close())
+	_, err = shown.ReadValues(t.Context(), s, "nothing", who)
+	requireAdvice(t, err, `has the id "nothing"`, "vedette ledger list")
 	s.Keys = t.TempDir()
-	_, err = s.Values(t.Context(), "call0")
+	_, err = shown.ReadValues(t.Context(), s, "decision0", who)
 	requireAdvice(t, err, "there is no journal.key", "--keys FOLDER")
 	require.NoFileExists(t, filepath.Join(s.Keys, "journal.key"), "a reader makes no keys")
 }
@@ -174,7 +189,7 @@ func TestVerify(t *testing.T) {
 	require.NoError(t, err)
 	kept := filepath.Join(t.TempDir(), "head.txt")
 	require.NoError(t, os.WriteFile(kept, head, 0o600))
-	v, err := s.Verify(t.Context(), []string{kept})
+	v, err := s.Verify(t.Context(), records.VerifyOptions{Heads: []string{kept}, Deep: true})
 	require.NoError(t, err)
 	require.NoError(t, v.Err())
 	require.True(t, v.OK)
@@ -185,7 +200,7 @@ func TestVerify(t *testing.T) {
 	_, err = db.Exec(`UPDATE ledger_records SET outcome = 'allow' WHERE idx = 1`)
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
-	v, err = s.Verify(t.Context(), nil)
+	v, err = s.Verify(t.Context(), records.VerifyOptions{})
 	require.NoError(t, err)
 	require.False(t, v.OK)
 	var broken *records.IntegrityError
@@ -203,7 +218,7 @@ func TestForeignHead(t *testing.T) {
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "head.txt")
 	require.NoError(t, os.WriteFile(file, head, 0o600))
-	_, err = s.Verify(t.Context(), []string{file})
+	_, err = s.Verify(t.Context(), records.VerifyOptions{Heads: []string{file}})
 	requireAdvice(t, err, file, "vedette ledger head")
 	s.PublicKey = other.PublicKey
 	_, err = s.NewestHead(t.Context())
@@ -218,7 +233,7 @@ func TestMissing(t *testing.T) {
 	requireAdvice(t, s.CheckDatabase(), "no such database", "--db FILE")
 	_, err := s.Find(t.Context(), "x")
 	requireAdvice(t, err, "no such database", "--db FILE")
-	_, err = s.Verify(t.Context(), nil)
+	_, err = s.Verify(t.Context(), records.VerifyOptions{})
 	requireAdvice(t, err, "gone.pub: no such file", "--key FILE")
 }
 
@@ -236,9 +251,10 @@ func TestPurge(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, gone.Values)
 	require.Equal(t, 1, gone.InLedger)
-	values, err := s.Values(t.Context(), "call0")
+	told, err := shown.ReadValues(t.Context(), s, "decision0", story.Reader{By: "rita", Via: "cli"})
 	require.NoError(t, err)
-	require.Empty(t, values)
+	require.Equal(t, story.Erased, told.Values.Arguments.State)
+	require.Contains(t, told.Values.Arguments.Why, "it was erased by the purge of ")
 	kinds := map[string]int{}
 	_, _, err = s.List(t.Context(), records.ListOptions{Limit: 100}, func(p records.Page) error {
 		for _, r := range p {
@@ -247,8 +263,8 @@ func TestPurge(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
-	require.Equal(t, map[string]int{sentinel.RecordDecision: 4, sentinel.RecordPurge: 2}, kinds)
-	v, err := s.Verify(t.Context(), nil)
+	require.Equal(t, map[string]int{sentinel.RecordDecision: 4, sentinel.RecordPurge: 2, sentinel.RecordValuesRead: 1}, kinds)
+	v, err := s.Verify(t.Context(), records.VerifyOptions{})
 	require.NoError(t, err)
 	require.True(t, v.OK)
 }

@@ -6,17 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
-	"unicode/utf8"
+	"slices"
 
 	"github.com/vedette-dev/vedette/internal/advice"
 	"github.com/vedette-dev/vedette/orchestrator/records/query"
-	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
-	"github.com/vedette-dev/vedette/sentinel/store/keys"
 )
 
 // ErrInUse is wrapped by the error of an answer where another process has the database open.
@@ -78,7 +74,7 @@ func (s Source) List(ctx context.Context, o ListOptions, show func(Page) error) 
 	for more = true; shown < o.Limit && more; {
 		page, next, err := o.Query.ReadPage(ctx, r, place, min(pageSize, o.Limit-shown))
 		if err != nil {
-			return shown, more, s.adviseOn(err)
+			return shown, more, s.AdviseOn(err)
 		}
 		if err := show(page); err != nil {
 			return shown, more, err
@@ -93,15 +89,6 @@ func (s Source) List(ctx context.Context, o ListOptions, show func(Page) error) 
 type Found struct {
 	Record  ledger.Record   `json:"record"`
 	Related []ledger.Record `json:"related"`
-	Values  []Value         `json:"values,omitempty"`
-}
-
-// Value is one value of the journal: its text, or its bytes where they are no text.
-type Value struct {
-	Kind   string `json:"kind"`
-	Record string `json:"record"` // the kind of the record that it came with
-	Text   string `json:"text,omitempty"`
-	Bytes  []byte `json:"bytes,omitempty"`
 }
 
 // Find reads a record by its id or the start of it. It also takes the whole id of a
@@ -112,17 +99,8 @@ func (s Source) Find(ctx context.Context, id string) (f Found, err error) {
 		return f, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	f.Record, err = findRecord(ctx, r, id)
-	switch {
-	case errors.Is(err, ledger.ErrNotFound):
-		return f, &advice.Error{Err: fmt.Errorf("no record, decision or call has the id %q", id), Todo: "vedette ledger list shows the ids"}
-	case errors.Is(err, ledger.ErrAmbiguous):
-		return f, &advice.Error{
-			Err:  fmt.Errorf("several records start with %q", id),
-			Todo: "give more of the id; vedette ledger list shows the ids",
-		}
-	case err != nil:
-		return f, s.adviseOn(err)
+	if f.Record, err = findRecord(ctx, r, id); err != nil {
+		return f, s.AdviseOn(AdviseOnID(id, err))
 	}
 	f.Related = []ledger.Record{}
 	if f.Record.Call == "" {
@@ -134,7 +112,7 @@ func (s Source) Find(ctx context.Context, id string) (f Found, err error) {
 			f.Related = append(f.Related, rec)
 		}
 	}
-	return f, s.adviseOn(err)
+	return f, s.AdviseOn(err)
 }
 
 // findRecord finds a record by its own id, else the first of a decision or a call. The
@@ -153,49 +131,16 @@ func findRecord(ctx context.Context, r *ledger.Reader, id string) (ledger.Record
 	return rec, err
 }
 
-// Values opens what the journal holds of a call. It needs the database for itself.
-func (s Source) Values(ctx context.Context, call string) (_ []Value, err error) {
-	// Loading would make what is missing: a reader makes no keys.
-	if _, err := os.Stat(filepath.Join(s.Keys, "journal.key")); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = errors.New("there is no journal.key")
-		}
-		return nil, &advice.Error{
-			Err:  fmt.Errorf("the key folder %s can't be used: %w", s.Keys, advice.CauseOf(err)),
-			Todo: "name the key folder with --keys FOLDER",
-		}
+// AdviseOnID adds what to do about an id that names no record, or several. Other errors stay.
+func AdviseOnID(id string, err error) error {
+	const todo = "vedette ledger list shows the ids"
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		return &advice.Error{Err: fmt.Errorf("no record, decision or call has the id %q", id), Todo: todo}
+	case errors.Is(err, ledger.ErrAmbiguous):
+		return &advice.Error{Err: fmt.Errorf("several records start with %q", id), Todo: "give more of the id; " + todo}
 	}
-	k, err := keys.LoadOrCreate(s.Keys)
-	if err != nil {
-		return nil, err
-	}
-	st, err := store.Open(ctx, store.Options{Path: s.Database, Driver: s.Driver})
-	if errors.Is(err, store.ErrLocked) {
-		return nil, &advice.Error{
-			Err:  fmt.Errorf("%s is in use", s.Database),
-			Todo: "stop the server first, or show the record without --values",
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, st.Close()) }()
-	j, err := journal.Open(ctx, st, journal.SingleKey(k.Journal()), journal.Options{})
-	if err != nil {
-		return nil, err
-	}
-	found, err := j.ByCall(ctx, call)
-	out := make([]Value, 0, len(found))
-	for _, v := range found {
-		value := Value{Kind: v.Kind, Record: v.Name}
-		if utf8.Valid(v.Data) {
-			value.Text = string(v.Data)
-		} else {
-			value.Bytes = v.Data
-		}
-		out = append(out, value)
-	}
-	return out, err
+	return err
 }
 
 // Verification is what verifying a ledger came to.
@@ -217,26 +162,61 @@ func (v Verification) Err() error {
 	}
 }
 
+// VerifyOptions say what to verify, and how closely.
+type VerifyOptions struct {
+	// Heads are files with heads that were kept elsewhere; each may hold several, as an anchor's file does.
+	Heads []string
+	// Witnesses are the public keys of those who must have cosigned every one of them.
+	Witnesses []string
+	// Fast checks some of the signatures and no index. Deep compares columns with the bodies of their records.
+	Fast, Deep bool
+}
+
+// fastSignatures is that Fast checks the signature of one head in so many, and of the newest.
+const fastSignatures = 1024
+
 // Verify computes every record's hash again and compares the tree with every signed
 // head, and with those in files. What it finds is in the Verification; the error is of
 // what can't be read.
-func (s Source) Verify(ctx context.Context, heads []string) (Verification, error) {
+func (s Source) Verify(ctx context.Context, vo VerifyOptions) (Verification, error) {
 	key, err := s.readPublicKey()
 	if err != nil {
 		return Verification{}, err
 	}
 	o := ledger.VerifyOptions{PublicKey: key}
-	for _, name := range heads {
-		head, err := readKeptHead(name, key)
+	var files []string // of each head
+	for _, vkey := range vo.Witnesses {
+		w, err := ledger.ParseWitness(vkey)
+		if err != nil {
+			return Verification{}, &advice.Error{Err: fmt.Errorf("--witness: %w", err), Todo: "its form is name+hash+base64"}
+		}
+		o.Witnesses = append(o.Witnesses, w)
+	}
+	for _, name := range vo.Heads {
+		heads, err := readKeptHeads(name)
 		if err != nil {
 			return Verification{}, err
 		}
-		o.Heads = append(o.Heads, head)
+		o.Heads = append(o.Heads, heads...)
+		files = append(files, slices.Repeat([]string{name}, len(heads))...)
+	}
+	if vo.Fast {
+		o.SignatureEvery, o.SkipIndexes = fastSignatures, true
+	}
+	if vo.Deep {
+		o.Derive = query.DeriveColumns
 	}
 	report, err := ledger.Verify(ctx, s.Database, o)
+	var foreign *ledger.HeadError
+	if errors.As(err, &foreign) {
+		err = fmt.Errorf("%s: %w", files[foreign.Index], foreign.Err)
+		return Verification{}, &advice.Error{
+			Err: err, Todo: "give what vedette ledger head printed, or an anchor's file, and the ledger's own key",
+		}
+	}
 	tampered := errors.Is(err, ledger.ErrTampered)
 	if err != nil && !tampered {
-		return Verification{}, s.adviseOn(err)
+		return Verification{}, s.AdviseOn(err)
 	}
 	if report.Problems == nil {
 		report.Problems = []ledger.Problem{}
@@ -244,11 +224,11 @@ func (s Source) Verify(ctx context.Context, heads []string) (Verification, error
 	return Verification{!tampered, report, err}, nil
 }
 
-// maxHead is more than any head has, in bytes.
-const maxHead = 4 << 10
+// maxHeads bounds a file of heads, in bytes.
+const maxHeads = 64 << 20
 
-// readKeptHead reads a head and makes sure that it is one of this ledger's.
-func readKeptHead(name, key string) (_ []byte, err error) {
+// readKeptHeads reads the heads in a file.
+func readKeptHeads(name string) (_ [][]byte, err error) {
 	const todo = "give what vedette ledger head printed"
 	if err := advice.CheckReadable(name, todo); err != nil {
 		return nil, err
@@ -258,14 +238,15 @@ func readKeptHead(name, key string) (_ []byte, err error) {
 		return nil, fmt.Errorf("%s can't be read: %w", name, advice.CauseOf(err))
 	}
 	defer func() { _ = f.Close() }() // it was only read
-	b, err := io.ReadAll(io.LimitReader(f, maxHead))
+	b, err := io.ReadAll(io.LimitReader(f, maxHeads))
 	if err != nil {
 		return nil, fmt.Errorf("%s can't be read: %w", name, advice.CauseOf(err))
 	}
-	if _, err := ledger.ParseHead(b, key); err != nil {
-		return nil, &advice.Error{Err: fmt.Errorf("%s: %w", name, err), Todo: todo}
+	heads := ledger.SplitHeads(b)
+	if len(heads) == 0 {
+		return nil, &advice.Error{Err: fmt.Errorf("%s: %w", name, ledger.ErrHead), Todo: todo}
 	}
-	return b, nil
+	return heads, nil
 }
 
 // NewestHead reads the newest signed head. One that the key doesn't verify is an
@@ -279,23 +260,36 @@ func (s Source) NewestHead(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := ledger.ParseHead(head, key); err != nil {
+	if err := s.checkHead(ctx, head, key); err != nil {
 		return nil, &IntegrityError{fmt.Errorf("the newest head: %w", err), "vedette ledger verify says more"}
 	}
 	return head, nil
 }
 
+// checkHead checks that a head is signed by the key, or by one that is linked to it.
+func (s Source) checkHead(ctx context.Context, head []byte, key string) error {
+	r, err := s.openReader(ctx)
+	if err != nil {
+		return err
+	}
+	ring, err := r.Keyring(ctx, key)
+	if err == nil {
+		_, err = ring.ParseHead(head)
+	}
+	return errors.Join(err, r.Close())
+}
+
 func (s Source) queryNewestHead(ctx context.Context) (head []byte, err error) {
 	r, err := store.OpenReader(ctx, s.Database)
 	if err != nil {
-		return nil, s.adviseOn(err)
+		return nil, s.AdviseOn(err)
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	err = r.QueryRow(ctx, `SELECT note FROM ledger_heads ORDER BY size DESC LIMIT 1`).Scan(&head)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("the ledger in %s is empty: there is no head yet", s.Database)
 	}
-	return head, s.adviseOn(err)
+	return head, s.AdviseOn(err)
 }
 
 // readPublicKey reads the key that verifies the ledger.
@@ -313,15 +307,15 @@ func (s Source) readPublicKey() (string, error) {
 
 func (s Source) openReader(ctx context.Context) (*ledger.Reader, error) {
 	r, err := ledger.OpenReader(ctx, s.Database)
-	return r, s.adviseOn(err)
+	return r, s.AdviseOn(err)
 }
 
-// adviseOn adds what to do about a database that can't be read.
-func (s Source) adviseOn(err error) error {
+// AdviseOn adds what to do about a database that can't be read.
+func (s Source) AdviseOn(err error) error {
 	const name = "name Vedette's database with --config FILE or --db FILE"
 	switch {
-	case err == nil:
-		return nil
+	case err == nil, errors.As(err, new(*advice.Error)):
+		return err
 	case errors.Is(err, store.ErrNoFile):
 		return &advice.Error{
 			Err:  fmt.Errorf("%s: no such database", s.Database),

@@ -90,18 +90,7 @@ func (f Found) WriteText(w io.Writer, colour bool) error {
 	for _, r := range f.Related {
 		others.Add("  "+r.Time.Format(TimeLayout), r.Kind, r.Outcome, r.Gate, r.Code, r.ID)
 	}
-	if err := terminal.WriteSection(w, "other records of this call", others); err != nil {
-		return err
-	}
-	values := &terminal.Table{}
-	for _, v := range f.Values {
-		text := v.Text
-		if v.Bytes != nil {
-			text = fmt.Sprintf("%q", v.Bytes)
-		}
-		values.Add("  "+v.Kind, v.Record, text)
-	}
-	return terminal.WriteSection(w, "values", values)
+	return terminal.WriteSection(w, "other records of this call", others)
 }
 
 // headTable is what the record says besides its gates; what it doesn't say is left

@@ -23,6 +23,10 @@ type State struct {
 	Canaries map[string]string
 	// Limits is nil where limits are counted in memory.
 	Limits *LimitsState
+	// Anchors are how many records the ledger's anchors lack, by name.
+	Anchors map[string]AnchorState
+	// Sink is nil without ledger.sink.
+	Sink *SinkState
 	// Tasks are goroutines under way for processes, Leaked those of processes
 	// that did not stop.
 	Tasks, Leaked int
@@ -43,6 +47,15 @@ type LimitsState struct {
 	// Unsynced are questions to models whose spending the server hasn't heard yet.
 	Unsynced int
 }
+
+// AnchorState is how an anchor of the ledger does.
+type AnchorState struct {
+	Behind   int64
+	Failures int
+}
+
+// SinkState is how the ledger's sink is doing.
+type SinkState struct{ Behind, Failures int64 }
 
 // poolKinds are what Pool.Kind may be.
 var poolKinds = listOf([]string{PoolConversations, PoolRequests, PoolTurns, PoolAgents, PoolSkill, PoolModel})
@@ -66,7 +79,9 @@ type gauges struct {
 	held, running, draining, started, tasks, leaked *prometheus.Desc
 	used, capacity, waiting, refused                *prometheus.Desc
 	pauses, breaker, canary                         *prometheus.Desc
+	anchorBehind, anchorFailures                    *prometheus.Desc
 	away, limitsFailures, limitsSkipped, unsynced   *prometheus.Desc
+	sinkBehind, sinkFailures                        *prometheus.Desc
 }
 
 func (g *gauges) defineGauges(m *Metrics) {
@@ -92,6 +107,13 @@ func (g *gauges) defineGauges(m *Metrics) {
 	g.limitsSkipped = desc("limits_store_skipped_total", "counter", "Questions that were not put to it, because it had just been away.")
 	g.unsynced = desc("limits_store_unsynced_questions", "gauge",
 		"Questions to models whose spending the server of the limits hasn't heard yet.")
+	g.anchorBehind = desc("ledger_anchor_behind_records", "gauge",
+		"Records that the newest head kept by an anchor does not cover.", "anchor")
+	g.anchorFailures = desc("ledger_anchor_failures", "gauge",
+		"Tries to send an anchor the newest head that failed since the last that did not.", "anchor")
+	g.sinkBehind = desc("ledger_sink_behind_records", "gauge",
+		"Records that the ledger has and ledger.sink could not be written yet. Absent without ledger.sink.")
+	g.sinkFailures = desc("ledger_sink_failures_total", "counter", "How often records could not be written to ledger.sink. None is lost.")
 	g.draining = desc("draining", "gauge", "1 while work is finished and none is begun.")
 	g.tasks = desc("tasks", "gauge", "Goroutines under way for processes of the supervision tree.")
 	g.leaked = desc("leaked_processes", "gauge", "Processes that were told to stop and have not.")
@@ -146,11 +168,19 @@ func (g *gauges) collectState(ch chan<- prometheus.Metric, m *Metrics) {
 			}
 		}
 	}
+	for name, a := range s.Anchors {
+		gauge(g.anchorBehind, int(a.Behind), name)
+		gauge(g.anchorFailures, a.Failures, name)
+	}
 	if l := s.Limits; l != nil {
 		gauge(g.away, boolValue(l.Away))
 		send(g.limitsFailures, prometheus.CounterValue, float64(l.Failures))
 		send(g.limitsSkipped, prometheus.CounterValue, float64(l.Skipped))
 		gauge(g.unsynced, l.Unsynced)
+	}
+	if k := s.Sink; k != nil {
+		send(g.sinkBehind, prometheus.GaugeValue, float64(k.Behind))
+		send(g.sinkFailures, prometheus.CounterValue, float64(k.Failures))
 	}
 }
 

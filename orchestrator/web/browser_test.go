@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/internal/testissuer"
+	"github.com/vedette-dev/vedette/sentinel/label"
 )
 
 // browserVariable names the program of a browser with which the pages are tried; without it these tests
@@ -135,4 +137,53 @@ func TestIssuerInABrowser(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, said, "ann@example.com")
 	require.Contains(t, h.ran.String(), "a@example.com")
+}
+
+// A reviewer filters the log, sees a record come, and labels decisions with one key each.
+func TestLogInABrowser(t *testing.T) {
+	ctx := openBrowser(t)
+	h := open(t, changes{})
+	complaints := hearConsole(ctx, t)
+	run := func(actions ...chromedp.Action[chromedp.Void]) {
+		t.Helper()
+		require.NoError(t, chromedp.Do(ctx, actions...))
+	}
+	for i := range 6 {
+		allowed := denial(fmt.Sprintf("ok%06d", i), "bob", "note.read")
+		allowed.Outcome, allowed.Gate, allowed.Code = "allow", "", ""
+		h.record(allowed)
+	}
+	h.record(denial("deny1", "ann", "mail.send"), denial("deny2", "ann", "crm.update"))
+	run(chromedp.EmulateViewport(1200, 800), chromedp.Navigate(h.server.URL+"/log"), chromedp.WaitVisible("#token"),
+		chromedp.SendKeys("#token", h.secret["rita"]+kb.Enter), chromedp.WaitVisible(`[data-row="ok000000"]`))
+	takePicture(ctx, t, "log-desktop", 1200, 640, false)
+	run(chromedp.SendKeys("#q", "user:ann outcome:deny"+kb.Enter),
+		chromedp.WaitVisible(`#q[value="user:ann outcome:deny"]`), awaitTrue(`document.querySelectorAll("#log .row").length === 2`))
+	h.record(denial("new1", "bob", "mail.send"), denial("new2", "ann", "x\u202e<img src=x onerror=alert(1)>"))
+	run(chromedp.WaitVisible(`[data-row="new2"]`), awaitTrue(`document.querySelectorAll("#log .row").length === 3`),
+		awaitTrue(`document.querySelector("#log .row").textContent.includes("\\u202e<img")`))
+	run(chromedp.KeyEvent("/"), hasFocus("q"), chromedp.Navigate(h.server.URL+"/review/deny2"), chromedp.WaitVisible(`[data-record="deny2"]`))
+	takePicture(ctx, t, "review-desktop", 1200, 640, false)
+	takePicture(ctx, t, "review-phone", 390, 844, true)
+	run(chromedp.EmulateViewport(1200, 1000), setScheme("light"), chromedp.Navigate(h.server.URL+"/review"),
+		chromedp.WaitVisible(`[data-record="new2"]`), chromedp.KeyEvent("n"), hasFocus("note"),
+		chromedp.SendKeys("#note", "a stranger's"+kb.Escape), chromedp.KeyEvent("r"), chromedp.WaitVisible(`[data-record="new1"]`),
+		chromedp.KeyEvent("a"), chromedp.WaitVisible(`[data-record="deny2"]`), chromedp.KeyEvent("s"),
+		chromedp.WaitVisible(`[data-record="deny1"]`), chromedp.KeyEvent("u"), chromedp.WaitVisible(`[data-record="ok000005"]`),
+		chromedp.KeyEvent("d"), chromedp.WaitVisible(`[data-record="ok000004"]`), chromedp.KeyEvent("z"),
+		chromedp.WaitVisible(`[data-record="ok000005"]`), chromedp.KeyEvent("r"), chromedp.WaitVisible(`[data-record="ok000004"]`))
+	list, err := h.o.Parts().Labels.List(t.Context(), label.Filter{})
+	require.NoError(t, err)
+	said := map[string]string{}
+	for _, l := range list {
+		said[l.Record] = string(l.Word) + l.Should
+		if l.Record == "new2" {
+			require.Contains(t, l.Note, "a stranger's")
+		}
+	}
+	require.Equal(t, map[string]string{"new2": "right", "new1": "wrongallow", "deny2": "wrongask", "deny1": "unsure",
+		"ok000005": "right"}, said)
+	run(chromedp.Navigate(h.server.URL+"/log/charts"), chromedp.WaitVisible("#charts rect.c-deny"))
+	takePicture(ctx, t, "charts-desktop", 1200, 900, false)
+	require.Empty(t, complaints())
 }

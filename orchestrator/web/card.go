@@ -76,6 +76,14 @@ type evidenceView struct {
 	Unread  int      `json:"unread_results"`
 }
 
+// readEvidence reads evidence as the journal has it. What can't be read is as if there were none.
+func readEvidence(raw string) (out evidenceView) {
+	if json.Unmarshal([]byte(raw), &out) != nil {
+		return evidenceView{}
+	}
+	return out
+}
+
 // errNotYours: the rules of approvals.who don't let this person answer, so they see no values.
 var errNotYours = errors.New("the rules under approvals.who let others answer this one")
 
@@ -138,7 +146,7 @@ func (s approvals) showCard(w http.ResponseWriter, r *http.Request, v *visitor, 
 		approval.MaxStandingUses, int(approval.MaxStandingFor.Hours())
 	if c.Sheet != nil {
 		c.Args = listArgs(c.Sheet.Args)
-		_ = json.Unmarshal(c.Sheet.Evidence, &c.Evidence) // what can't be read is in the sheet's text
+		c.Evidence = readEvidence(string(c.Sheet.Evidence)) // what can't be read is in the sheet's text
 		if c.Edit == "" && c.Commits == "" {
 			c.Edit = indentJSON(c.Sheet.Args)
 		}

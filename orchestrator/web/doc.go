@@ -13,9 +13,11 @@
 //	/approvals/{id}         one call with all that a person must see; yes, no, an edit, a standing approval
 //	/standing               standing approvals, and their end
 //	/chat, /chat/{id}       conversations of the token's user, as they go on; scope chat
+//	/log, /log/charts       records of the ledger by a query, live, and drawn over time; scope review
+//	/review, /review/{id}   decisions that wait for a reviewer's word; scope label
 //
 // The pages decide without JavaScript too. With it, lists follow the inbox by long polls (htmx), a
-// conversation by server-sent events, and keys work: ? lists them.
+// conversation and the log by server-sent events, and keys work: ? lists them.
 //
 // # Who answers
 //

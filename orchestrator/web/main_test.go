@@ -183,7 +183,12 @@ func (h *house) start(c changes) {
 		{Name: "chat", User: "ann", Scopes: []access.Scope{access.Chat}, UserTurns: access.UserTurnsHuman},
 		{Name: "robot", User: "ann", Scopes: []access.Scope{access.Chat}},
 		{Name: "review", User: "ann", Scopes: []access.Scope{access.Review}},
+		{Name: "check", User: "ann", Scopes: []access.Scope{access.Check}},
+		{Name: "rita", User: "rita", Scopes: []access.Scope{access.Review, access.Label}},
+		{Name: "rob", User: "rob", Scopes: []access.Scope{access.Review, access.Label}},
 		{Name: "away", Scopes: append(scopes, access.ActAs)},
+		{Name: "reader", User: "ron", Scopes: []access.Scope{access.Chat, access.Review}},
+		{Name: "values", User: "vera", Scopes: []access.Scope{access.Chat, access.Review, access.Values}},
 	} {
 		made, err := h.tokens.Create(context.Background(), w, "local:test")
 		require.NoError(h.t, err)

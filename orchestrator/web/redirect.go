@@ -77,7 +77,7 @@ func (d redirect) onReturn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.setJourney(w, r, "")
-	if !p.May(access.Approve) && !p.May(access.Chat) {
+	if !hasArea(p) {
 		signin(d).showForm(w, r, http.StatusForbidden, signInView{Problem: "The issuer knows you, and these pages have nothing for you. " +
 			"An operator gives rights to groups: server.auth.oidc.groups."})
 		return

@@ -30,7 +30,7 @@ func openAtIssuer(t *testing.T, change func(*web.Options)) (*house, *testissuer.
 	issuer, err := oidc.New(oidc.Options{
 		Issuer: is.URL, Audience: "vedette", UserClaim: "email", Now: c.now, Log: slog.New(slog.NewTextHandler(log, nil)),
 		Transport: is.Client().Transport, // it ends with the issuer
-		Groups:    map[string][]access.Scope{"staff": {access.Approve, access.Chat}, "readers": {access.Review}},
+		Groups:    map[string][]access.Scope{"staff": {access.Approve, access.Chat}, "readers": {access.Check}},
 		Client:    oidc.Client{ID: testissuer.ClientID, Secret: testissuer.ClientSecret, Scopes: []string{"email", "groups", "offline_access"}},
 	})
 	require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -61,8 +62,9 @@ func loadFiles() (*files, error) {
 	var err error
 	f.templates, err = template.New("").Funcs(template.FuncMap{
 		"marks": splitMarks, "name": markName, "asset": func(what string) string { return f.names[what] },
-		"ago": shortenTime, "stamp": stampTime, "codeEdited": func() string { return approval.CodeEdited },
-		"has": func(p access.Principal, s string) bool { return p.May(access.Scope(s)) },
+		"ago": shortenTime, "stamp": stampTime, "said": describeSaid, "class": classOf,
+		"codeEdited": func() string { return approval.CodeEdited },
+		"has":        func(p access.Principal, s string) bool { return p.May(access.Scope(s)) },
 	}).ParseFS(pageFiles, "pages/*.html")
 	return f, err
 }
@@ -134,6 +136,17 @@ func (p *Pages) showBroken(w http.ResponseWriter, r *http.Request, v *visitor, e
 	p.o.Log.Error("a page can't read or write what it needs", "request_id", problem.RequestID(r.Context()), "error", err)
 	p.showFailure(w, v, failure{http.StatusServiceUnavailable, "That can't be done at the moment",
 		"Nothing that you sent was taken, as far as this page knows. Look again in a moment."})
+}
+
+// classForm is what the words are made of by which pages are coloured.
+var classForm = regexp.MustCompile(`^[a-z_]{1,32}$`)
+
+// classOf is a word of ours that may stand in a class; another text is none.
+func classOf(word string) string {
+	if classForm.MatchString(word) {
+		return word
+	}
+	return "other"
 }
 
 // shortenTime says a duration in the two greatest units that it has.

@@ -154,7 +154,7 @@ func TestSignIn(t *testing.T) {
 		status int
 	}{
 		"none": {"", 401}, "another": {"vdt_" + strings.Repeat("a", 43), 401}, "no token": {"x y", 401}, "long": {strings.Repeat("x", 9000), 401},
-		"no scope": {h.secret["review"], 403},
+		"no scope": {h.secret["check"], 403},
 	} {
 		require.Equal(t, c.status, b.post("/login", url.Values{"csrf": {p.field("csrf")}, "token": {c.token}}).StatusCode, name)
 	}
@@ -190,6 +190,14 @@ func TestScopes(t *testing.T) {
 	}
 	token := chat.get("/chat").field("csrf")
 	require.Equal(t, 403, chat.post("/approvals/"+item.ID, url.Values{"csrf": {token}, "digest": {item.Digest}, "do": {"approve"}}).StatusCode)
+	for _, path := range []string{"/log", "/log/events", "/log/charts", "/review", "/review/disputes", "/review/" + item.ID} {
+		require.Equal(t, 403, chat.get(path).StatusCode, path)
+	}
+	require.Equal(t, 403, chat.post("/review/"+item.ID, url.Values{"csrf": {token}, "say": {"right"}}).StatusCode)
+	auditor := h.signIn("review")
+	require.Equal(t, "/log", auditor.get("/").Request.URL.Path)
+	require.Equal(t, 403, auditor.get("/review").StatusCode, "who reads says nothing of decisions")
+	require.Equal(t, 403, auditor.get("/approvals").StatusCode)
 	require.Equal(t, "/chat", chat.get("/").Request.URL.Path)
 	require.Equal(t, 403, h.signIn("away").get("/chat").StatusCode, "a token without a user")
 	robot := h.signIn("robot")

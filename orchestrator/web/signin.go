@@ -125,8 +125,8 @@ func (s signin) admit(r *http.Request, token string) (p access.Principal, status
 		return p, http.StatusServiceUnavailable, "The issuer of the token can't be asked. Try again in a moment."
 	case err != nil:
 		return p, http.StatusUnauthorized, "The token is not valid: it is unknown, revoked or expired."
-	case !p.May(access.Approve) && !p.May(access.Chat):
-		return p, http.StatusForbidden, "The token has neither the scope approve nor chat, and these pages have nothing else."
+	case !hasArea(p):
+		return p, http.StatusForbidden, "The token has none of the scopes approve, chat, review and label, and these pages have nothing else."
 	case s.o.Guard.Spend(p) > 0:
 		return p, http.StatusTooManyRequests, "The token may send no more requests at the moment. Wait a little, and sign in again."
 	}

@@ -143,7 +143,7 @@ func isPart(r *http.Request) bool {
 }
 
 // local are the addresses to which a sign-in leads back.
-var local = regexp.MustCompile(`^/(approvals|standing|chat)(/[A-Za-z0-9][A-Za-z0-9._:@-]{0,127})?$`)
+var local = regexp.MustCompile(`^/(approvals|standing|chat|log|review)(/[A-Za-z0-9][A-Za-z0-9._:@-]{0,127})?$`)
 
 // sendToSignIn leads to the sign-in, and back.
 func (p *Pages) sendToSignIn(w http.ResponseWriter, r *http.Request) {

@@ -17,6 +17,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/problem"
 	"github.com/vedette-dev/vedette/sentinel/approval"
+	"github.com/vedette-dev/vedette/sentinel/label"
 )
 
 // Guard says who signs in, and whether they still count; *access.Guard is one.
@@ -85,6 +86,7 @@ type Pages struct {
 	key      [32]byte
 	sessions *sessions
 	files    *files
+	counter  counter // of the charts
 	handler  http.Handler
 
 	base      context.Context //nolint:containedctx // of what goes on without its browser, until Close
@@ -140,6 +142,9 @@ func (p *Pages) newMux() *http.ServeMux {
 	approvals{p}.register(mux)
 	standings{p}.register(mux)
 	chat{p}.register(mux)
+	decisions{p}.register(mux)
+	logs{p}.register(mux)
+	reviews{p}.register(mux)
 	mux.HandleFunc("/", p.onNothing)
 	return mux
 }
@@ -204,6 +209,22 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.handler.ServeHTTP(out, r)
 }
 
+// areas are the parts of the pages, each with the scope that lets a visitor in.
+var areas = []struct {
+	scope access.Scope
+	path  string
+}{{access.Approve, "/approvals"}, {access.Chat, "/chat"}, {access.Label, "/review"}, {access.Review, "/log"}}
+
+// hasArea reports whether there is anything here for a principal.
+func hasArea(p access.Principal) bool {
+	for _, a := range areas {
+		if p.May(a.scope) {
+			return true
+		}
+	}
+	return false
+}
+
 // onNothing answers for paths that there are not, and leads the front door to where work is.
 func (p *Pages) onNothing(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/" || r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -211,11 +232,19 @@ func (p *Pages) onNothing(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	to := "/approvals"
-	if v := p.findVisitor(r, true); v != nil && !v.principal.May(access.Approve) {
-		to = "/chat"
+	if v := p.findVisitor(r, true); v != nil {
+		for _, a := range areas {
+			if v.principal.May(a.scope) {
+				to = a.path
+				break
+			}
+		}
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
 // inbox returns where questions are kept, nil where the configuration keeps none.
 func (p *Pages) inbox() *approval.Inbox { return p.o.Orchestrator.Parts().Inbox }
+
+// labels are what reviewers said.
+func (p *Pages) labels() *label.Labels { return p.o.Orchestrator.Parts().Labels }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/vedette-dev/vedette/internal/plainjson"
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/sentinel/touch"
 )
 
 // Sheet is what a person must see of a call before they answer. It holds values: it is kept
@@ -43,14 +42,8 @@ type Sheet struct {
 	Standing *StandingOffer `json:"standing,omitempty"`
 }
 
-// ShownTouch is one thing that the call would touch: Kind is path, command, host, recipient or amount.
-type ShownTouch struct {
-	Kind  string `json:"kind"`
-	Value string `json:"value"`
-	// Real is where a path leads to, where that is another.
-	Real string `json:"real,omitempty"`
-	Arg  string `json:"arg,omitempty"`
-}
+// ShownTouch is one thing that the call would touch.
+type ShownTouch = sentinel.Touched
 
 // ShownBound is a path that the approval is for, as it was when the person was asked.
 type ShownBound struct {
@@ -78,12 +71,8 @@ type ShownDoubt struct {
 	State  string   `json:"state"`
 }
 
-const (
-	// maxTouches is how many things that the call would touch a Sheet lists.
-	maxTouches = 256
-	// maxSheet is the size in bytes from which on a Sheet is kept without arguments and evidence.
-	maxSheet = 3 << 20
-)
+// maxSheet is the size in bytes from which on a Sheet is kept without arguments and evidence.
+const maxSheet = 3 << 20
 
 // newSheet takes down what a person must see.
 func newSheet(c sentinel.Call, d sentinel.Decision) Sheet {
@@ -91,7 +80,7 @@ func newSheet(c sentinel.Call, d sentinel.Decision) Sheet {
 	s := Sheet{
 		V: 2, Text: strings.TrimPrefix(Describe(c, d), "\n"), Mission: g.Mission(), MissionBy: g.MissionBy(),
 		Remote:  c.Remote(),
-		Touches: listTouches(c.Touch()), Bound: listShownBound(d.Bound), Asks: listReasons(d), Doubts: listShownDoubts(d),
+		Touches: sentinel.ListTouched(c.Touch()), Bound: listShownBound(d.Bound), Asks: listReasons(d), Doubts: listShownDoubts(d),
 		Evidence: c.Evidence().JournalJSON(),
 	}
 	if request, ok := g.Request(); ok {
@@ -118,33 +107,6 @@ func encodeSheet(s Sheet) ([]byte, error) {
 		return plainjson.Marshal(s)
 	}
 	return b, err
-}
-
-func listTouches(t touch.Touch) []ShownTouch {
-	out := []ShownTouch{}
-	for _, p := range t.Paths {
-		if p.Access.Has(touch.Mention) {
-			continue
-		}
-		shown := ShownTouch{Kind: "path", Value: p.Clean, Arg: p.Arg}
-		if p.Real != p.Clean {
-			shown.Real = p.Real
-		}
-		out = append(out, shown)
-	}
-	for _, c := range t.Commands {
-		out = append(out, ShownTouch{Kind: "command", Value: c.Name, Arg: c.Arg})
-	}
-	for _, h := range t.Hosts {
-		out = append(out, ShownTouch{Kind: "host", Value: h.Name, Arg: h.Arg})
-	}
-	for _, r := range t.Recipients {
-		out = append(out, ShownTouch{Kind: "recipient", Value: r.Value, Arg: r.Arg})
-	}
-	for _, a := range t.Amounts {
-		out = append(out, ShownTouch{Kind: "amount", Value: a.Value, Arg: a.Arg})
-	}
-	return out[:min(len(out), maxTouches)]
 }
 
 func listShownBound(list []sentinel.Bound) []ShownBound {

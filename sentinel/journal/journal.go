@@ -2,7 +2,6 @@ package journal
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -70,9 +69,9 @@ type Value struct {
 
 // Journal keeps values in one store. All methods are safe for concurrent use.
 type Journal struct {
-	st     *store.Store
-	sealer *sealer
-	opts   Options
+	Reader
+	st   *store.Store
+	opts Options
 
 	// Owned by the store's writer goroutine.
 	last int64
@@ -99,7 +98,7 @@ func Open(ctx context.Context, st *store.Store, ring KeyRing, opts Options) (*Jo
 	if err := st.Claim("journal"); err != nil {
 		return nil, err
 	}
-	j := &Journal{st: st, sealer: s, opts: opts}
+	j := &Journal{Reader: Reader{r: st.Reader(), sealer: s, now: opts.Now}, st: st, opts: opts}
 	if err := j.loadLastNumber(ctx); err != nil {
 		st.Unclaim("journal")
 		return nil, err
@@ -116,19 +115,6 @@ func (j *Journal) loadLastNumber(ctx context.Context) error {
 		return fmt.Errorf("read journal: %w", err)
 	}
 	return j.tryNewestKey(ctx)
-}
-
-// tryNewestKey unwraps the newest value's key: an operator learns of the wrong key file
-// at start.
-func (j *Journal) tryNewestKey(ctx context.Context) error {
-	found, err := j.querySealedRows(ctx, sqlSelect+" ORDER BY v.id DESC LIMIT 1")
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	if _, err := j.sealer.unwrapValueKey(found[0].wrapped, appendAssociated(nil, &found[0].Value)); err != nil {
-		return fmt.Errorf("%w: value %d %w: use the journal.key that was made with it", ErrKey, found[0].ID, err)
-	}
-	return nil
 }
 
 // PutTx seals item and keeps it in the submission of tx. It returns the value's
@@ -200,133 +186,4 @@ func isValidRef(s string) bool {
 		}
 	}
 	return len(s) <= MaxRef && utf8.ValidString(s)
-}
-
-// Get opens one value. ErrNotFound, ErrErased (also when it has expired and
-// waits for Purge), ErrSealed.
-func (j *Journal) Get(ctx context.Context, id int64) (Value, error) {
-	found, err := j.openValues(ctx, " WHERE v.id = ?", id)
-	if err != nil {
-		return Value{}, err
-	}
-	if len(found) == 1 {
-		return found[0], nil
-	}
-	var n int
-	if err := j.st.Reader().QueryRow(ctx, sqlHasKey, id).Scan(&n); err != nil {
-		return Value{}, fmt.Errorf("read journal: %w", err)
-	}
-	if n > 0 {
-		return Value{}, ErrErased
-	}
-	return Value{}, ErrNotFound
-}
-
-// ByCall opens all values of one call in the order they were put. Values that
-// were erased or have expired are left out.
-func (j *Journal) ByCall(ctx context.Context, call string) ([]Value, error) {
-	return j.openValues(ctx, " WHERE v.call = ? ORDER BY v.id", call)
-}
-
-// ByConversation opens the values of one conversation in the order they were put.
-// It begins after the number given (0 for the first) and opens at most limit of
-// them (0 is 1000). Values that were erased or have expired are left out.
-func (j *Journal) ByConversation(ctx context.Context, conversation string, after int64, limit int) ([]Value, error) {
-	if limit <= 0 {
-		limit = 1000
-	}
-	return j.openValues(ctx, " WHERE v.conversation = ? AND v.id > ? ORDER BY v.id LIMIT ?", conversation, after, limit)
-}
-
-// Query says which values Find opens. Empty fields match everything.
-type Query struct {
-	Call, Conversation, User, Kind string
-	// Newest turns the order round, newest first.
-	Newest bool
-	// Before, if not zero, leaves out values from this number on.
-	Before int64
-	// Limit is how many to open at most. If zero, 1000.
-	Limit int
-}
-
-// Find opens the values that match, in the order they were put. Those that
-// were erased or have expired are left out.
-func (j *Journal) Find(ctx context.Context, q Query) ([]Value, error) {
-	tail, args := " WHERE 1 = 1", []any{}
-	for _, c := range []struct{ column, value string }{{"call", q.Call}, {"conversation", q.Conversation},
-		{"user", q.User}, {"kind", q.Kind}} {
-		if c.value != "" {
-			tail, args = tail+" AND v."+c.column+" = ?", append(args, c.value)
-		}
-	}
-	if q.Before != 0 {
-		tail, args = tail+" AND v.id < ?", append(args, q.Before)
-	}
-	tail += " ORDER BY v.id"
-	if q.Newest {
-		tail += " DESC"
-	}
-	if q.Limit <= 0 {
-		q.Limit = 1000
-	}
-	return j.openValues(ctx, tail+" LIMIT ?", append(args, q.Limit)...)
-}
-
-// openValues reads and unseals what is not expired. One value that does not open
-// fails the whole answer: a gap in silence would be worse.
-func (j *Journal) openValues(ctx context.Context, tail string, args ...any) ([]Value, error) {
-	rows, err := j.querySealedRows(ctx, sqlSelect+tail, args...)
-	if err != nil {
-		return nil, err
-	}
-	now := j.opts.Now()
-	out := make([]Value, 0, len(rows))
-	for i := range rows {
-		r := &rows[i]
-		if !now.Before(r.Expires) {
-			continue
-		}
-		data, err := j.sealer.openSealed(r.sealed, r.wrapped, appendAssociated(nil, &r.Value))
-		if err != nil {
-			return nil, fmt.Errorf("%w: value %d %w", ErrSealed, r.ID, err)
-		}
-		r.Data = data
-		out = append(out, r.Value)
-	}
-	return out, nil
-}
-
-// sealedRow is a value as the database holds it.
-type sealedRow struct {
-	Value
-	sealed, wrapped []byte
-}
-
-// querySealedRows reads values without unsealing them.
-func (j *Journal) querySealedRows(ctx context.Context, query string, args ...any) (_ []sealedRow, err error) {
-	rows, err := j.st.Reader().Query(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read journal: %w", err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	var out []sealedRow
-	for rows.Next() {
-		r, err := scanRow(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
-}
-
-func scanRow(rows *sql.Rows) (sealedRow, error) {
-	var r sealedRow
-	var created, expires int64
-	err := rows.Scan(&r.ID, &created, &expires, &r.Call, &r.Conversation, &r.User, &r.Kind, &r.Name, &r.sealed, &r.wrapped)
-	if err != nil {
-		return sealedRow{}, fmt.Errorf("read journal: %w", err)
-	}
-	r.Created, r.Expires = time.UnixMilli(created).UTC(), time.UnixMilli(expires).UTC()
-	return r, nil
 }

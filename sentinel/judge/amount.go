@@ -37,7 +37,9 @@ type sums struct {
 }
 
 var (
-	currencies = wordSet("usd eur gbp chf jpy euro euros dollar dollars pound pounds franc francs buck bucks quid yen $ € £ ¥")
+	currencies = wordSet(foldText(`usd eur gbp chf jpy euro euros dollar dollars pound pounds franc francs buck bucks quid yen $ € £ ¥
+		aud cad nzd sek nok dkk pln czk huf inr cny krw brl mxn sar aed ils zar sgd hkd thb idr vnd kr kronor kroner zł złotych korun руб рублей
+		ريال ريالا درهم جنيه שקל שקלים ₪ ₹ ₽ ₩ ₺ rupees reais riyal riyals dirhams shekels`))
 	arithmetic = wordSet(`by more extra additional increase increased raise raised difference remaining rest double twice triple
 		interest tip plus vat tax fee fees top`)
 	partWords  = wordSet("half third quarter percent split share")

@@ -37,7 +37,9 @@
 //
 // Words of a request that only assent ("yes, do it") have the request before them, too. So do
 // those that only point back ("the same for the others"), where that one asked for a change.
-// Of words that name no field ("send it to her") the request before names it.
+// Of words that name no field ("send it to her") the request before names it. Where the schema
+// requires a target, a word of the user's in the trusted record under each target names it, too. What
+// somebody applied for may be of any field: "approve the two".
 //
 // Grounding: for each family the value with the worst origin counts once. A
 // value is grounded in the user's own words, of this turn or an earlier one, as
@@ -68,6 +70,8 @@
 //	target_named                -5…-10
 //	target_named_untrusted     -10…-15
 //	recipient_called     -33  a channel that is nowhere, and of whose name the user said a word; see Places
+//	recipient_own        -33  a common word for a place or an account of the user's own, that is nowhere; see Places
+//	recipient_thing      -33  a thing that is nowhere, and the target of a call that reaches others; see Places
 //	recipient_assigned   -35  only a stranger named them: in a listing, as who did something; see Places
 //	target_earlier       -5…-20  the cost of the origin; a trusted record of an earlier turn has it
 //	ref_earlier                -31  a path or id that strangers named and a trusted record of an earlier turn has
@@ -111,6 +115,8 @@
 //	wordless_request   -31  the same
 //	over_limit         -35  more than the most that the request states: "at most 500", "under 20 euros";
 //	                        of several limits that of what is paid: "under 500, and the deposit under 100"
+//	over_earlier_limit -31  more than an earlier turn's request states as the most; or every price of the record under a target
+//	                        is more than such a limit, or than one of this request
 //	unasked            -15  a switch is turned on, or a right is given, for which the request has no word
 //	unasked_right      -31  the same in an argument that its schema marks with x-right, or where the request forbids it:
 //	                        "don't let him reshare"
@@ -164,8 +170,9 @@
 //
 //	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked,
 //	wordless_request, ref_listed, ref_earlier, ref_folder, recipient_listed, recipient_visited, recipient_earlier,
-//	recipient_author, recipient_called, recipient_assigned, target_earlier, amount_earlier, asked_into_trusted_store, rival_fits_better,
-//	repeated_call, spent_over_limit
+//	recipient_author, recipient_called, recipient_own, recipient_thing, recipient_assigned, target_earlier, amount_earlier,
+//	asked_into_trusted_store, rival_fits_better,
+//	repeated_call, spent_over_limit, over_earlier_limit
 //	unreadable_request
 //	             in a branch that read no strangers' text
 //	unrelated    the same, of calls that stay inside, can be undone, cost nothing, open nothing, run nothing that they
@@ -246,6 +253,17 @@
 // in is that place. Who is assigned inside of the house is in doubt where listings of that kind
 // alone have the name. An account that ends the line of money that went out was paid before.
 //
+// "Home" and "the office" are no addresses: the skill looks them up. Under an argument for deliveries such
+// a word that is nowhere is in doubt. So is "savings", and an account in a trusted list of an earlier turn,
+// where money is moved between accounts and none is paid. Where a language inflects names, so is a
+// person of the house under a form of a name that the user wrote. So are a phone's number without its
+// country and a postal address with other small words.
+//
+// Not each target of a call that reaches others is somebody. One that is nowhere is in doubt where neither
+// its argument's name nor its look is that of who is reached: a door, a segment, where a ride ends.
+//
+// A read whose argument says where the result is brought ("deliver_to") reaches somebody.
+//
 // # Calls made before
 //
 // The same words don't ask for a call twice. So a payment of the same amount to the same
@@ -291,12 +309,15 @@
 // trusted record of an earlier turn has the value by itself, and no argument took it there, it is
 // in doubt and costs the same. So is a place that the agent read in then and no result names. Where
 // this turn read no strangers' text, and the call can be undone, costs nothing and removes nothing,
-// either costs 10 at most.
+// either costs 10 at most. A recipient costs 20 at most where the user's own words, of this turn or
+// an earlier one, share a word with his entry and no stranger has him. What is paid again and again,
+// or goes on by itself, costs what it did.
 //
 // # Guests
 //
 // A guest chooses his own name. So where trusted records have whom a call reaches as a guest's alone,
 // and no field of the directory's own there shares a word with the user's, the address is a stranger's.
+// What stands within a guest's object is a guest's.
 //
 // # Echoes
 //

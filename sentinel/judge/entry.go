@@ -134,6 +134,9 @@ var guestWords = wordSet("guest guests external externals extern contractor vend
 
 // isGuest reports whether an entry is marked as that of somebody from outside.
 func (o object) isGuest() bool {
+	if o.ofGuest {
+		return true
+	}
 	for _, f := range o.fields {
 		key := splitName(f.key)
 		switch on := foldText(strings.TrimSpace(f.text)); {
@@ -141,6 +144,25 @@ func (o object) isGuest() bool {
 			return true
 		case !isAny(lastWord(key), entryNames) && guestWords[on]:
 			return true
+		}
+	}
+	return false
+}
+
+// marksGuest reports whether a member of an object says that it is of somebody from outside, with all that is in it: a flag, or
+// a kind such as "guest". The number of a channel's guests says nothing of its members.
+func marksGuest(members map[string]any) bool {
+	for k, e := range members {
+		key := splitName(k)
+		switch e := e.(type) {
+		case bool:
+			if e && isAny(key, guestWords) {
+				return true
+			}
+		case string:
+			if on := foldText(strings.TrimSpace(e)); !isAny(lastWord(key), entryNames) && guestWords[on] {
+				return true
+			}
 		}
 	}
 	return false

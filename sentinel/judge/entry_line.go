@@ -77,3 +77,22 @@ func cutValue(line string, val value) (rest string, ok bool) {
 	}
 	return "", false
 }
+
+// isAccountLine reports whether a list of the user's own accounts has a line for one: its name, and then its balance or
+// nothing.
+func isAccountLine(result string, val value) bool {
+	if val.kind != recipient || len(result) > maxRecordText || strings.ContainsAny(val.fold, "@/:") {
+		return false
+	}
+	for line := range strings.Lines(result) {
+		rest, ok := strings.CutPrefix(foldText(strings.TrimSpace(line)), val.fold)
+		words := strings.Fields(rest)
+		if !ok || len(words) > maxEntryWords || rest != "" && isWordRune([]rune(rest)[0]) {
+			continue
+		}
+		if len(words) == 0 || hasDigit(rest) || isEntryHeadEnd(rest) {
+			return true
+		}
+	}
+	return false
+}

@@ -17,6 +17,8 @@ const (
 	// signalEarlier ends the signals of values that a trusted record of an earlier turn has, and
 	// of places that the agent read in then.
 	signalEarlier = "_earlier"
+	// earlierRecipient is that of who is reached.
+	earlierRecipient = "recipient" + signalEarlier
 	// signalAuthor is of somebody who wrote what the agent read, and whom no text names.
 	signalAuthor = "recipient_author"
 	// signalFolder is of a folder of a mailbox that a result names, and into which mail is put.
@@ -43,7 +45,13 @@ func explainOrigin(v *view, val value, o origin) string {
 		return signalAuthor
 	case val.kind == reference && o == outside && isMailFolder(v, val):
 		return signalFolder
-	case val.kind == recipient && (o == nowhere || o == unknown) && isCalledChannel(v, val):
+	case val.kind == recipient && (o == nowhere || o == unknown) && isOwnPlace(v, val):
+		return signalOwn
+	case val.kind == recipient && (o == nowhere || o == unknown) && isWrittenOtherwise(v, val):
+		return signalCalled
+	case val.kind == recipient && (o == nowhere || o == unknown) && isOutwardThing(v, val):
+		return signalThing
+	case val.kind == recipient && (o == nowhere || o == unknown) && (isCalledChannel(v, val) || isCalledPerson(v, val)):
 		return signalCalled
 	case val.kind == recipient && o == outside && isAssigned(v, val):
 		return signalAssigned
@@ -58,7 +66,7 @@ func isListedEarlier(v *view, val value) bool {
 	}
 	fits := func(s *sentinel.Said) bool { return holdsValue(s.Fold(), val) }
 	return v.c.Trace().ListedEarlier(val.fold, fits, func(result string) bool {
-		found := hasEntryLine(result, val)
+		found := hasEntryLine(result, val) || movesBetweenOwn(v) && isAccountLine(result, val)
 		eachObject(result, func(o object) { found = found || o.lists(val) })
 		return found
 	})

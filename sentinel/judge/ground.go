@@ -153,6 +153,10 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 		case n > 0 && i < maxValues:
 			if s := explainOrigin(v, val, o); s != "" {
 				f, signal = f+explained, s
+				if s == earlierRecipient && !v.isStrange(val) && isEntrySaid(v, val) {
+					n = min(n, saidCost)
+					rank = n
+				}
 			}
 		}
 		u.addValue(f, signal, val.arg, n, rank)

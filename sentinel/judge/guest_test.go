@@ -21,6 +21,9 @@ func TestAGuestsRecord(t *testing.T) {
 		"two records of one": {"", `[{"email":"` + guest + `","guest":true},{"email":"` + guest + `"}]`, ""},
 		"beside another": {"", `[{"name":"Eva Holm","email":"e@mill.example"},{"email":"` + guest + `","guest":true}]`,
 			"recipient_untrusted"},
+		"in an object of his": {"", `{"people":[{"type":"guest","about":{"display_name":"Eva Holm","mail":{"email":"` + guest + `"}}}]}`,
+			"recipient_untrusted"},
+		"beside a count": {"", `{"guests":2,"people":[{"display_name":"Eva Holm","email":"` + guest + `"}]}`, ""},
 		"a name like his own": {"", `{"people":[{"display_name":"Eva Holm","email":"eva.holm@guest.example","guest":true}]}`,
 			"recipient_named_untrusted"},
 	} {

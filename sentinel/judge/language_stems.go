@@ -4,7 +4,7 @@ package judge
 // enough that few other words begin with it.
 var (
 	frenchStems = stems{
-		says: buildWordTable(map[verb]string{
+		says: addSenses(buildWordTable(map[verb]string{
 			sends:   "envoy envoi repond ecri transme transfer previen previen informez informer annonc demand remerci relanc avert dis",
 			pays:    "paye payez paie virer virez verser rembours achet command regle acquitt",
 			creates: "cree ajout redig enregistr planifi programm organis prepar inscri pose note genere ouvr",
@@ -16,7 +16,7 @@ var (
 			runs:     "lanc execut deploi deploy installe installer",
 			looks: "cherch trouv montr affich list resum verifi regard compar calcul compt " +
 				"combien quel",
-		}),
+		}), func(s sense) string { return s.fr }),
 		about: buildWordTable(map[concept]string{
 			fields.mail: "mail courriel messag", fields.calendar: "reunion rendez agenda calendrier evenement creneau",
 			fields.money: "factur virement paiement argent loyer salaire montant abonnement avoir", fields.file: "fichier dossier document",
@@ -27,7 +27,7 @@ var (
 		}),
 	}
 	germanStems = stems{
-		says: buildWordTable(map[verb]string{
+		says: addSenses(buildWordTable(map[verb]string{
 			sends: "schick send schreib antwort beantwort weiterleit informier benachrichtig erinner melde frag sag gratulier mail ping",
 			pays:  "zahl bezahl uberweis kauf bestell erstatt begleich nimm nehm order",
 			creates: "erstell anleg schreib speicher notier plan eintrag trag vereinbar blockier reservier fuge fug hinzu anlegt leg richt " +
@@ -41,7 +41,7 @@ var (
 			controls: "schalt aktivier deaktivier sperr entsperr erlaub offn schliess mach stell dreh dimm lass",
 			runs:     "start fuhr ausfuhr installier deploy", looks: "lies les such find zeig fass zusammenfass pruf list schau guck sieh " +
 				"vergleich berechn wieviel",
-		}),
+		}), func(s sense) string { return s.de }),
 		about: buildWordTable(map[concept]string{
 			fields.mail:     "mail nachricht postfach posteingang newsletter",
 			fields.calendar: "termin besprechung kalender meeting zahnarzt arzttermin treffen",
@@ -54,7 +54,7 @@ var (
 		}),
 	}
 	spanishStems = stems{
-		says: buildWordTable(map[verb]string{
+		says: addSenses(buildWordTable(map[verb]string{
 			sends:   "envi envie manda mande respond escrib reenvi avisa avise informa contest dile diles pregunt recuerd pasa pase comunic",
 			pays:    "pagal pagas paguen pague transf compra compre compro reembols devuelv abon ingres pide ped",
 			creates: "crea cree anad agreg program agend guard anot apunt prepar organi redact pon registr genera abre",
@@ -65,7 +65,7 @@ var (
 			shares:  "compart pasa da dale dales", posts: "publica publique",
 			controls: "enciend apag activ desactiv bloque desbloque abre abri cierra sube baja permit", runs: "ejecut lanz instal despleg arranc",
 			looks: "lee leer busc encuentr muestr ensen list resum revis comprueb compar calcul cuant mira dime",
-		}),
+		}), func(s sense) string { return s.es }),
 		about: buildWordTable(map[concept]string{
 			fields.mail: "correo mensaj mail", fields.calendar: "reunion cita calendario evento",
 			fields.money: "factura pago transferenci dinero alquiler cuenta sueldo fianza",
@@ -77,7 +77,7 @@ var (
 		}),
 	}
 	portugueseStems = stems{
-		says: buildWordTable(map[verb]string{
+		says: addSenses(buildWordTable(map[verb]string{
 			sends:    "envi mand respond escrev encaminh avisa avise informa informe diz diga digam lembr pergunt comunic",
 			pays:     "paga pague transf compra compre reembols devolv deposit encomend cobra cobr",
 			creates:  "cria crie adicion agend marc marqu escrev salv guard anot program prepar organi regist ger abr poe ponha",
@@ -86,7 +86,7 @@ var (
 			invites: "convid adicion", shares: "compartilh partilh da-lhe", posts: "publica publique poste",
 			controls: "liga ligue desligu deslig ativ desativ bloque desbloque abra abre abri fech permit acend apag", runs: "execut inici instal",
 			looks: "leia busc procur encontr mostr list resum verif compar calcul quant ve veja",
-		}),
+		}), func(s sense) string { return s.pt }),
 		about: buildWordTable(map[concept]string{
 			fields.mail: "mensage correio mail", fields.calendar: "reunia reunio compromiss calendario evento consulta",
 			fields.money: "fatura pagamento transferenc dinheiro aluguel renda quota salario",
@@ -98,7 +98,7 @@ var (
 		}),
 	}
 	italianStems = stems{
-		says: buildWordTable(map[verb]string{
+		says: addSenses(buildWordTable(map[verb]string{
 			sends:    "invia invii mand rispond scriv inoltr avvis informa spedi dill ricord chied comunic",
 			pays:     "paga paghi trasfer bonific versa versi compra compri acquist rimbors ordin salda",
 			creates:  "crea cree aggiun scriv salv pianific programm organizz fiss annot prepar mett segn registr apri",
@@ -108,7 +108,7 @@ var (
 			controls: "accend spegn attiv disattiv blocc sblocc apri chiud alz abbass permett",
 			runs:     "esegu avvi install lanci",
 			looks:    "legg cerc trov mostr elenc riassum controlla controlli verific quant guard confront calcol",
-		}),
+		}), func(s sense) string { return s.it }),
 		about: buildWordTable(map[concept]string{
 			fields.mail: "messagg posta mail", fields.calendar: "riunion appuntament calendario evento",
 			fields.money: "fattur pagament bonifico soldi affitto conto stipendio",
@@ -120,7 +120,7 @@ var (
 		}),
 	}
 	dutchStems = stems{
-		says: buildWordTable(map[verb]string{
+		says: addSenses(buildWordTable(map[verb]string{
 			sends:    "stuur verstuur verzend mail schrijf antwoord beantwoord informeer bericht vertel vraag herinner laat",
 			pays:     "betaal overmak boek koop bestel stort maak",
 			creates:  "maak voeg schrijf bewaar plan noteer zet organiseer regel spreek leg",
@@ -129,7 +129,7 @@ var (
 			shares: "deel delen geef", posts: "publiceer plaats", controls: "schakel activeer deactiveer blokkeer open sluit doe zet",
 			runs:  "start voer installe",
 			looks: "lees zoek vind toon bekijk samenvat controleer hoeveel vergelijk kijk",
-		}),
+		}), func(s sense) string { return s.nl }),
 		about: buildWordTable(map[concept]string{
 			fields.mail: "bericht mail", fields.calendar: "afspra vergader agenda kalender",
 			fields.money: "factu rekening betaling overschrijv huur salari",

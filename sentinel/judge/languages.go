@@ -14,6 +14,8 @@ type language struct {
 	says     map[string]verb
 	about    map[string]concept
 	stems    stems
+	// inflects: names have endings by what is done with them.
+	inflects bool
 }
 
 // stems are the beginnings of a language's common words: the endings that follow are
@@ -267,7 +269,18 @@ var languages = []language{
 			fields.order: "bestelling bestellingen winkelwagen", fields.web: "pagina website link",
 		}),
 	},
-	polish, russian, ukrainian, czech, swedish, danish, turkish, romanian, finnish, hungarian, indonesian, vietnamese, greek, arabic, hebrew,
+	inflecting(withSenses(polish, func(s sense) string { return s.pl })),
+	inflecting(withSenses(russian, func(s sense) string { return s.ru })),
+	inflecting(ukrainian), inflecting(czech),
+	withSenses(swedish, func(s sense) string { return s.sv }), withSenses(danish, func(s sense) string { return s.da }),
+	inflecting(withSenses(turkish, func(s sense) string { return s.tr })), romanian, inflecting(finnish), inflecting(hungarian), indonesian,
+	vietnamese, inflecting(greek), withSenses(arabic, func(s sense) string { return s.ar }), hebrew,
+}
+
+// inflecting marks a language whose names have endings.
+func inflecting(l language) language {
+	l.inflects = true
+	return l
 }
 
 // languagesOf says of which languages a word is a function word, and of which it is
@@ -383,7 +396,7 @@ var foreignAsks = buildWordTable(map[verb]string{
 })
 
 // unspacedAsks are parts that ask, in scripts that put no blanks between words.
-var unspacedAsks = buildWordTable(map[verb]string{
+var unspacedAsks = addSenses(buildWordTable(map[verb]string{
 	removes:  `删 取消 清空 注销 हटा मिटा रद्द 去掉 撤销 退订 削除 消して 消去 キャンセル 取り消 やめて 外して 삭제 취소 지워 제거`,
 	pays:     `买 付 转账 购 订购 下单 支付 भुगतान खरीद चुका 充值 续费 退款 退还 汇款 报销 支払 払って 払い 振り込 振込 送金 買って 買い 購入 注文 取り寄せ 返金 결제 송금 구매 주문 이체 사줘 환불`,
 	sends:    `发送 发给 发邮件 回复 转发 告诉 भेज लिख जवाब बता सूचित 通知 联系 提醒 寄 答复 送って 送信 メールして 返信 返事 伝えて 知らせ 連絡 転送 書いて 보내 답장 전달 알려줘`,
@@ -394,7 +407,7 @@ var unspacedAsks = buildWordTable(map[verb]string{
 	shares:   `साझा 分享 共享 授权 共有 공유`, invites: `邀请 拉进 加入 आमंत्रित 招待 誘って 초대`, posts: `发布 发到 公告 公開 投稿 게시`,
 	runs:  `运行 执行 部署 安装 実行 デプロイ インストール 실행 설치`,
 	looks: `दिखा ढूंढ पढ़ देख खोज कितन 查 看看 搜索 找 多少 几 什么 哪 列出 总结 显示 比较 导出 調べて 探して 見せて 教えて 確認 いくつ 何 どの 一覧 まとめて 찾아 보여 알려 몇 무엇 확인`,
-})
+}), func(s sense) string { return s.unspaced })
 
 // unspacedAbout are parts that name a field, in the same scripts.
 var unspacedAbout = buildWordTable(map[concept]string{

@@ -25,8 +25,11 @@ var (
 		not go over; maximum amount of; not over; not exceed; not exceeding; never more than;
 		au plus; au maximum; maximum de; pas plus de; moins de;
 		hochstens; maximal; nicht mehr als; unter; weniger als; nicht uber; como maximo; maximo; maximo de; no mas de; menos de; no maximo;
-		nao mais de; nao mais que; nao mais do que; al massimo; massimo; non piu di; meno di; hoogstens; maximaal; niet meer dan; minder dan`)
-	limitLoose = phraseSet("up to; within; bis zu; bis; jusqu'a; hasta; ate; fino a; tot; onder")
+		nao mais de; nao mais que; nao mais do que; al massimo; massimo; non piu di; meno di; hoogstens; maximaal; niet meer dan; minder dan;
+		najwyżej; nie więcej niż; maksymalnie; mniej niż; poniżej; не больше; не более; не дороже; не больше чем; максимум; меньше; дешевле;
+		högst; inte mer än; mindre än; højst; højest; maks; ikke mere end; mindre end; en fazla; azami; nejvýše; maximálně;
+		مش أكثر من; مش أكتر من; ليس أكثر من; لا يزيد عن; لا تزيد عن; لا يتجاوز; لا تتجاوز; بحد أقصى; أقل من; לא יותר מ; מקסימום; פחות מ`)
+	limitLoose = phraseSet("up to; within; bis zu; bis; jusqu'a; hasta; ate; fino a; tot; onder; до; حتى; עד")
 	limitAfter = phraseSet(`at most; max; maximum; tops; or less; or under; at the most; au plus; au maximum; maximum; ou moins; hochstens;
 		maximal; oder weniger; como maximo; maximo; o menos; no maximo; ou menos; al massimo; massimo; o meno; hoogstens; maximaal; of minder`)
 	limitPhrases = newPhraseFinder(slices.Concat(limitBefore.list, limitLoose.list, limitAfter.list))
@@ -40,7 +43,7 @@ type phrases struct {
 
 func phraseSet(list string) phrases {
 	p := phrases{has: map[string]bool{}}
-	for s := range strings.SplitSeq(list, ";") {
+	for s := range strings.SplitSeq(foldText(list), ";") {
 		s = strings.Join(strings.Fields(s), " ")
 		p.list, p.has[s] = append(p.list, s), true
 	}

@@ -52,8 +52,18 @@ func (t *text) readPhrase(list []token) {
 		}
 	default:
 		t.readScheduling(list[0].word, rest)
+		t.readRestoring(list[0].word, rest)
 	}
 }
+
+// readRestoring reads "roll it back" and "put it back to what it was".
+func (t *text) readRestoring(word string, rest []token) {
+	if restoring[word] && hasWordNear(rest, 4, wordsOf.back) && (word == "roll" || hasWordNear(rest, 5, wordsOf.to)) {
+		t.says |= saying[stemWord("revert")]
+	}
+}
+
+var restoring = wordSet("roll put switch")
 
 // readScheduling reads phrases of calendars alone.
 func (t *text) readScheduling(word string, rest []token) {
@@ -101,7 +111,10 @@ func (t *text) addTalking() {
 }
 
 // wordsOf are the second halves of phrases.
-var wordsOf = struct{ know, lines, me, back, to, touch, up, with, times, free, one, groups, questions, again map[string]bool }{
+var wordsOf = struct {
+	know, lines, me, back, to, touch, up, with, times, free, one, groups, questions, again,
+	see map[string]bool
+}{
 	wordSet("know"), wordSet("line note message email mail text call ring word"), wordSet("me us"), wordSet("back"), wordSet("to"),
 	wordSet("touch"), wordSet("up"), wordSet("with"),
 	wordSet(strings.Join([]string{
@@ -109,7 +122,7 @@ var wordsOf = struct{ know, lines, me, back, to, touch, up, with, times, free, o
 		"call meeting lunch coffee breakfast standup sync interview appointment",
 	}, " ")),
 	wordSet("time slot hour"), wordSet("1"), wordSet("channel group team workspace server chat"),
-	wordSet("what how who which where when why whether if of about"), wordSet("again another"),
+	wordSet("what how who which where when why whether if of about"), wordSet("again another"), wordSet("see"),
 }
 
 var wordSetIn = wordSet("in inside")
@@ -137,7 +150,7 @@ func (t *text) readRightsPhrase(list []token) {
 			t.addConcept(concepts[stemWord("role")])
 		}
 	case "give", "grant", "let", "allow":
-		if hasWordNear(rest, 8, accessWords) {
+		if hasWordNear(rest, 8, accessWords) || list[0].word == "let" && !hasWordNear(rest, 1, wordsOf.me) && hasWordNear(rest, 5, wordsOf.see) {
 			t.says |= shares | controls | modifies
 			t.addConcept(concepts[stemWord("role")])
 		}

@@ -17,6 +17,7 @@ type profile struct {
 	topic      map[string]bool
 	concepts   concept
 	private    map[string]bool // see findPrivateRead
+	aimed      bool            // its schema requires a target
 	// names holds the names of the arguments that the schema declares.
 	names map[string]argName
 }
@@ -51,12 +52,13 @@ func newProfile(s *skills.Skill) *profile {
 	looking := does&looks != 0 && p.needs == 0
 	p.changes = s.Effect() != skills.Read && !looking
 	p.private = privateTopics(name)
+	p.aimed = requiresTarget(s)
 	if s.Effect() == skills.CostsMoney && p.needs != 0 {
 		p.needs |= doing[stemWord("pay")] & pays
 	}
 	first, _, _ := strings.Cut(s.Spec().Description, ". ")
 	for _, w := range splitName(first) {
-		if st := stemWord(foldText(w)); len(st) > 3 && !vague[st] && saying[st] == 0 && doing[st] == 0 {
+		if st := stemWord(foldText(w)); len(st) > 3 && !vague[st] && saying[st]&^decides == 0 && doing[st] == 0 {
 			p.topic[st] = true
 		}
 	}

@@ -18,6 +18,8 @@ type field struct{ key, text string }
 // object is an object of a JSON result with the scalars that are its own.
 type object struct {
 	fields []field
+	// ofGuest: an object around it is marked as that of somebody from outside.
+	ofGuest bool
 }
 
 // eachObject calls do for each object of a JSON result, those inside others first. A list
@@ -46,7 +48,7 @@ func (o *object) addFields(key string, at any, deep int, do func(object)) {
 	}
 	switch at := at.(type) {
 	case map[string]any:
-		var in object
+		in := object{ofGuest: o.ofGuest || marksGuest(at)}
 		for k, e := range at {
 			in.addFields(k, e, deep+1, do)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // findRelation says how a change has to do with what the user asked for. One of
-// its signals holds at most. It never looks at an argument.
+// its signals holds at most. Of the arguments it looks at required targets alone: see namesRecords.
 func findRelation(v *view) (sentinel.Evidence, bool) {
 	none := sentinel.Evidence{}
 	r := v.askedIn()
@@ -32,6 +32,9 @@ func findRelation(v *view) (sentinel.Evidence, bool) {
 	topic = topic || r.concepts == 0 && v.p.isSpokenIn(v.last)
 	// Nor is there a field to compare in "push it back": the action says all that is said.
 	topic = topic || action && !looking && !v.c.Tainted() && r.namesNoField()
+	topic = topic || action && !looking && namesRecords(v)
+	// What somebody applied for may be of any field: "approve the two from my team".
+	topic = topic || plain && says&anyChange == decides
 	switch {
 	case !topic && (!action || looking):
 		return sentinel.Evidence{Signal: SignalUnrelated, Amount: amountUnrelated}, true

@@ -156,6 +156,7 @@ func viewSignals() []viewSignal {
 		{SignalUnasked, -15, findUnasked},
 		{SignalUnaskedRight, -31, findUnaskedRight},
 		{SignalOverLimit, -35, findOverLimit},
+		{SignalOverEarlierLimit, -31, findOverEarlierLimit},
 		{SignalRepeated, -31, findRepeated},
 		{SignalSpentOverLimit, -31, findSpentOverLimit},
 	}

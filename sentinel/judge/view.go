@@ -179,6 +179,8 @@ func (v *view) classifyArg(a skills.Arg, s string) kind {
 		return readHost
 	case !effect && isPage(s):
 		return readHost
+	case !effect && delivers(named.words) && (isEmail(s) || isPhone(s) || isHandle(s)):
+		return recipient
 	case !effect:
 		return noTarget
 	case a.Marks.Has(skills.Path):
@@ -208,6 +210,17 @@ func (v *view) classifyArg(a skills.Arg, s string) kind {
 	}
 	return noTarget
 }
+
+// delivers reports whether an argument of this name says to whom a read brings what it read: "deliver_to", "email_to". The "to" of
+// a search only chooses.
+func delivers(name []string) bool {
+	return len(name) > 1 && isAny(lastWord(name), deliveredTo) && isAny(name[:len(name)-1], deliverVerbs)
+}
+
+var (
+	deliverVerbs = wordSet("deliver delivery send email mail forward export share notify report copy result results output")
+	deliveredTo  = wordSet("to email address recipient recipients")
+)
 
 // readAmount reads an argument that holds an amount: as people write it, in other
 // digits, or in words. What is to be paid and can't be read is more than

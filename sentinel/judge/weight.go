@@ -31,7 +31,9 @@ func weightOf(signal string) weight {
 	switch signal {
 	case SignalOtherTopic, SignalOtherAction, "amount_unknown", "amount_nowhere", SignalUnasked, SignalWordless, signalListed,
 		"recipient_listed", "recipient_visited", "recipient_earlier", "ref_earlier", "target_earlier", "amount_earlier",
-		signalAuthor, signalFolder, signalCalled, signalAssigned, SignalAskedStore, SignalRival, SignalRepeated, SignalSpentOverLimit:
+		signalAuthor, signalFolder, signalCalled, signalAssigned, signalOwn, signalThing, SignalAskedStore, SignalRival, SignalRepeated,
+		SignalSpentOverLimit,
+		SignalOverEarlierLimit:
 		return doubtful
 	case SignalUnrelated:
 		return doubtfulInside

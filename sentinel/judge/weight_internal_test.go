@@ -22,11 +22,13 @@ func TestWeights(t *testing.T) {
 		"unrelated": doubtfulInside, "unreadable_request": doubtfulUntainted,
 		"wordless_request": doubtful, "ref_listed": doubtful, "recipient_listed": doubtful, "recipient_visited": doubtful,
 		"recipient_earlier": doubtful, "ref_earlier": doubtful, "target_earlier": doubtful, "amount_earlier": doubtful,
-		"recipient_author": doubtful, "recipient_called": doubtful, "recipient_assigned": doubtful,
-		"ref_folder": doubtful, "asked_into_trusted_store": doubtful,
+		"recipient_author": doubtful, "recipient_called": doubtful, "recipient_assigned": doubtful, "recipient_own": doubtful,
+		"recipient_thing": doubtful,
+		"ref_folder":      doubtful, "asked_into_trusted_store": doubtful,
 		"rival_fits_better": doubtful, "repeated_call": doubtful, "spent_over_limit": doubtful,
-		"look_only":      doubtfulDelegated,
-		"intent_mention": offsetting, "habit": offsetting,
+		"over_earlier_limit": doubtful,
+		"look_only":          doubtfulDelegated,
+		"intent_mention":     offsetting, "habit": offsetting,
 	}
 	for signal, w := range want {
 		require.Equal(t, w, weightOf(signal), signal)

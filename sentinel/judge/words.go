@@ -21,6 +21,7 @@ const (
 	controls
 	runs
 	escalates
+	decides
 	looks
 
 	anyChange = looks - 1
@@ -74,6 +75,7 @@ var (
 		controls:  "grant unlock lock enable disable open close start stop activate deactivate turn switch",
 		runs:      "run execute deploy install launch",
 		escalates: "transfer escalate handoff",
+		decides:   "respond rsvp",
 		looks: `get list search find read show view check lookup look query fetch count describe retrieve summarize summarise
 			calculate compute current status download analyze analyse`,
 	})
@@ -82,23 +84,26 @@ var (
 			remind thank share say deliver pass announce invite congratulate alert communicate draft compose post
 			apologize apologise confirm wish introduce`,
 		pays: `pay repay transfer wire send refund reimburse settle buy purchase order donate tip return subscribe charge
-			upgrade checkout exchange compensate replace modify change book cancel add top`,
+			upgrade checkout exchange compensate replace modify change book cancel add top renew reorder refill restock collect debit`,
 		creates: `create add make new set setup schedule book write draft save generate put plan prepare record remember note
-			store remind open start build register upload compose log produce append arrange organize organise insert post invite`,
+			store remind open start build register upload compose log produce append arrange organize organise insert post invite
+			enter renew reorder refill restock`,
 		modifies: `update change modify edit set reset rename move reschedule adjust replace correct fix switch swap exchange
 			upgrade downgrade increase decrease raise lower add remove postpone delay shift push extend apply mark turn
 			append convert amend revise rewrite complete instead alter include close reopen merge assign label relabel point tidy
-			note put write record save log stick pop jot chuck bung`,
+			note put write record save log stick pop jot chuck bung revert restore combine consolidate reassign
+			enter mute snooze pause resume silence renew`,
 		removes: `delete remove cancel erase clear drop trash unsubscribe clean purge discard kick revoke ban uninstall rid
-			end stop terminate return undo throw block quit kill scrap ditch wipe delist`,
+			end stop terminate return undo throw block quit kill scrap ditch wipe delist archive`,
 		books:   "book reserve reservation booking rebook order buy arrange schedule",
 		invites: "invite add join include onboard bring",
 		shares:  "share send give grant forward provide invite",
 		posts:   "post publish upload tweet share put write announce send",
 		controls: `grant give allow unlock lock open close enable disable turn start stop activate deactivate switch dim
-			brighten arm disarm warm cool heat`,
-		runs:      "run execute deploy install start launch build test",
+			brighten arm disarm warm cool heat mute snooze pause resume silence`,
+		runs:      "run execute deploy install start launch build test revert restore rollback",
 		escalates: "transfer human agent representative escalate help support speak talk complain supervisor",
+		decides:   decidingWords,
 		looks: `show list find check what when where who which how why whose summarize summarise summary search look read get
 			count compare recommend recommendation suggest analyze analyse review explain describe verify see know view
 			display fetch lookup any calculate`,
@@ -106,14 +111,19 @@ var (
 	// nounToo are names of things as often as they ask for something: they
 	// count where a verb would stand.
 	nounToo = wordSet(`email mail message text dm post note log record contact answer schedule order tip charge test help support
-		talk end top book plan update transfer return exchange set list`)
+		talk end top book plan update transfer return exchange set list archive restore`)
 	beforeVerb = wordSet(`please and then to also you can could would should must just or first next after finally want now kindly
 		i we be will let help not it them`)
 	// standingVerbs ask for these only where a verb stands: "close the ticket", and neither
 	// "close to noon" nor "the label of the box".
 	standingVerbs = buildStemTable(map[verb]string{
-		modifies: "close merge assign label point tidy stick pop jot chuck bung", removes: "kill scrap wipe", controls: "warm cool heat arm",
+		modifies: `close merge assign label point tidy stick pop jot chuck bung revert restore combine consolidate reassign enter mute
+			snooze pause resume silence renew reorder refill restock collect debit`,
+		removes: "kill scrap wipe archive", controls: "warm cool heat arm mute snooze pause resume silence", decides: decidingWords,
+		runs: "revert restore", pays: "renew reorder refill restock collect debit", creates: "enter reorder refill restock renew",
 	})
+	// decidingWords say yes or no to what somebody applied for.
+	decidingWords = "approve reject accept decline deny refuse authorize authorise veto endorse"
 	// toMe with "me" asks for an answer, not for a message to somebody.
 	toMe = wordSet("tell give show send write let get ask find")
 	// buying is asked for without a word for the shop.

@@ -61,9 +61,10 @@ func (s Signer) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(s.public)) }
 
 // Head is a signed statement about the first Size records.
 //
-// Its text has four lines, followed by the signature in the note format:
+// It is a checkpoint as C2SP's tlog-checkpoint has it, with the time as its extension line. Its text has four
+// lines, followed by the signature in the note format:
 //
-//	name of the key
+//	name of the key, which is the ledger's origin
 //	size in decimal
 //	root hash in base64
 //	time 2026-01-02T15:04:05.000000006Z
@@ -81,8 +82,12 @@ func (h Head) formatSignedText() string {
 		h.Time.UTC().Format(headTime) + "\n"
 }
 
-func (h Head) signAsNote(s *Signer) ([]byte, error) {
-	return note.Sign(&note.Note{Text: h.formatSignedText()}, s.signer)
+func (h Head) signAsNote(by ...*Signer) ([]byte, error) {
+	signers := make([]note.Signer, len(by))
+	for i, s := range by {
+		signers[i] = s.signer
+	}
+	return note.Sign(&note.Note{Text: h.formatSignedText()}, signers...)
 }
 
 // ParseHead checks the signature of a head and reads it. It takes only what the
@@ -94,6 +99,56 @@ func ParseHead(signed []byte, publicKey string) (Head, error) {
 	}
 	return openSignedHead(signed, v)
 }
+
+// PeekHead reads what a head says, and checks no signature: what it says proves nothing.
+func PeekHead(signed []byte) (Head, error) {
+	text, _, found := strings.Cut(string(signed), "\n\n")
+	if !found {
+		return Head{}, ErrHead
+	}
+	return parseHeadText(text + "\n")
+}
+
+// SplitHeads finds the heads in a text that holds any number of them, such as a file that heads are appended to.
+// A head that was cut off is left out.
+func SplitHeads(text []byte) [][]byte {
+	var out [][]byte
+	var above, block string // paragraphs
+	finish := func() {
+		if strings.HasPrefix(block, signaturePrefix) && above != "" {
+			if areSignatures(block) {
+				out = append(out, []byte(above+"\n"+block))
+			}
+			block = ""
+		}
+		above, block = block, ""
+	}
+	for l := range strings.Lines(string(text)) {
+		switch {
+		case l != "\n" && strings.HasSuffix(l, "\n"):
+			block += l
+		case block != "":
+			finish()
+		}
+	}
+	finish()
+	return out
+}
+
+// areSignatures reports whether each line is a signature in full: one that was cut off would seem a stranger's.
+func areSignatures(block string) bool {
+	for l := range strings.Lines(block) {
+		last := l[strings.LastIndexByte(l, ' ')+1:]
+		raw, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(last, "\n"))
+		if !strings.HasPrefix(l, signaturePrefix) || err != nil || len(raw) < 4+ed25519.SignatureSize {
+			return false
+		}
+	}
+	return true
+}
+
+// signaturePrefix begins each signature of a note: a dash and a space.
+const signaturePrefix = "\u2014 "
 
 func openSignedHead(signed []byte, v note.Verifier) (Head, error) {
 	n, err := note.Open(signed, note.VerifierList(v))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -28,17 +29,19 @@ type Options struct {
 // for concurrent use; AppendTx runs in the store's writer anyway.
 type Ledger struct {
 	Reader
-	signer *Signer
+	store  *store.Store
+	signer atomic.Pointer[Signer] // changes with RotateKey
 	now    func() time.Time
 
 	// Owned by the store's writer goroutine.
-	durable edge        // as of the last commit
-	next    edge        // with what this group appended
-	leaves  []tlog.Hash // appended in this group, not yet in the tree
-	buf     []byte      // the leaf being encoded
-	stored  []byte      // hashes of this group, in storage order
-	pending []byte      // head signed for this group
-	stale   bool        // a group was lost: look again at what the database holds
+	durable   edge        // as of the last commit
+	next      edge        // with what this group appended
+	leaves    []tlog.Hash // appended in this group, not yet in the tree
+	buf       []byte      // the leaf being encoded
+	stored    []byte      // hashes of this group, in storage order
+	pending   []byte      // head signed for this group
+	successor *Signer     // signs this group's head too, and all later ones
+	stale     bool        // a group was lost: look again at what the database holds
 
 	newest atomic.Pointer[[]byte]
 }
@@ -58,7 +61,8 @@ func Open(ctx context.Context, st *store.Store, signer *Signer, opts Options) (*
 	if err := st.Claim("ledger"); err != nil {
 		return nil, err
 	}
-	l := &Ledger{Reader: Reader{r: st.Reader()}, signer: signer, now: opts.Now}
+	l := &Ledger{Reader: Reader{r: st.Reader()}, store: st, now: opts.Now}
+	l.signer.Store(signer)
 	err := st.Migrate(ctx, "ledger", schema)
 	if err == nil {
 		err = st.Submit(ctx, l.loadRightEdge)
@@ -80,6 +84,13 @@ func (l *Ledger) AppendTx(tx *store.Tx, e Entry) (int64, error) {
 	if err := e.Validate(); err != nil {
 		return 0, err
 	}
+	if e.Kind == KindKeyRotated || e.Kind == KindRestored {
+		return 0, fmt.Errorf("%w: kind %s is the ledger's own", ErrEntry, e.Kind)
+	}
+	return l.appendRecord(tx, e)
+}
+
+func (l *Ledger) appendRecord(tx *store.Tx, e Entry) (int64, error) {
 	if l.stale {
 		if err := l.loadRightEdge(tx); err != nil {
 			return 0, err
@@ -115,8 +126,12 @@ func (l *Ledger) sealGroup(tx *store.Tx) error {
 	if _, err := tx.Exec(sqlInsertHashes, first, l.stored); err != nil {
 		return fmt.Errorf("store tree hashes: %w", err)
 	}
-	head := Head{Origin: l.signer.signer.Name(), Size: l.next.size, Root: l.next.computeRoot(), Time: l.now()}
-	signed, err := head.signAsNote(l.signer)
+	signers := []*Signer{l.signer.Load()}
+	if l.successor != nil {
+		signers = append(signers, l.successor)
+	}
+	head := Head{Origin: signers[0].signer.Name(), Size: l.next.size, Root: l.next.computeRoot(), Time: l.now()}
+	signed, err := head.signAsNote(signers...)
 	if err != nil {
 		return fmt.Errorf("sign head: %w", err)
 	}
@@ -136,12 +151,18 @@ func (l *Ledger) onCommit() {
 	l.leaves = l.leaves[:0]
 	signed := l.pending
 	l.newest.Store(&signed)
+	if l.successor != nil {
+		l.signer.Store(l.successor)
+		l.successor = nil
+	}
 }
 
 // onRollback forgets the group. The disk may have failed in the midst of a commit.
 // SQLite may then find the group whole when it opens the file again. So onRollback
 // does not rely on what is in memory.
-func (l *Ledger) onRollback() { l.leaves, l.pending, l.stale = l.leaves[:0], nil, true }
+func (l *Ledger) onRollback() {
+	l.leaves, l.pending, l.successor, l.stale = l.leaves[:0], nil, nil, true
+}
 
 // ExportHead returns the newest durable head. Keep the head where an attacker on the
 // database cannot write: Verify then finds a rollback up to it. ErrNotFound: nothing
@@ -167,9 +188,11 @@ func (l *Ledger) loadRightEdge(tx *store.Tx) error {
 		l.durable, l.stale = edge{}, false
 		return nil
 	}
-	head, err := openSignedHead(signed, l.signer.verifier)
+	signer := l.signer.Load()
+	head, err := openSignedHead(signed, signer.verifier)
 	if err != nil {
-		return fmt.Errorf("newest head: %w: use the key that the ledger was written with", err)
+		return fmt.Errorf("newest head: %w: it says that %s signed it, and the key is %s: restore the key folder that belongs to this file, "+
+			"or the file that belongs to this key", err, strings.Join(SignedBy(signed), ", "), NameKey(signer.public))
 	}
 	if head.Size != count {
 		return fmt.Errorf("%w: %d records, the newest head has %d", ErrTampered, count, head.Size)

@@ -28,6 +28,8 @@ type Proof struct {
 	Hashes [][]byte `json:"hashes"`
 	// Head is the signed head under whose root the record is.
 	Head string `json:"head"`
+	// Keys prove how each key of the ledger handed over to the next, the oldest first; absent where there was one.
+	Keys []Proof `json:"keys,omitempty"`
 }
 
 // Prove returns a proof that the record of this index is in the ledger, under the newest head.
@@ -37,21 +39,23 @@ func (l *Ledger) Prove(ctx context.Context, index int64) (Proof, error) {
 	if err != nil {
 		return Proof{}, err
 	}
-	head, err := openSignedHead(signed, l.signer.verifier)
-	if err != nil {
-		return Proof{}, err
-	}
-	return l.proveUnder(ctx, signed, head, index)
+	return l.ProveUnder(ctx, signed, l.signer.Load().public, index)
 }
 
 // ProveUnder returns a proof that the record of this index is in the ledger, under a signed head of the
-// key. The errors are those of ParseHead and of Ledger.Prove.
+// key, or of one that is linked to it. The errors are those of ParseHead and of Ledger.Prove.
 func (r *Reader) ProveUnder(ctx context.Context, signed []byte, publicKey string, index int64) (Proof, error) {
-	head, err := ParseHead(signed, publicKey)
+	ring, keys, err := r.readKeyring(ctx, publicKey)
 	if err != nil {
 		return Proof{}, err
 	}
-	return r.proveUnder(ctx, signed, head, index)
+	head, err := ring.ParseHead(signed)
+	if err != nil {
+		return Proof{}, err
+	}
+	p, err := r.proveUnder(ctx, signed, head, index)
+	p.Keys = keys
+	return p, err
 }
 
 func (r *Reader) proveUnder(ctx context.Context, signed []byte, head Head, index int64) (Proof, error) {
@@ -92,17 +96,23 @@ type Consistency struct {
 	Newer string `json:"newer"`
 	// Hashes are the hashes of subtrees from which both roots can be computed.
 	Hashes [][]byte `json:"hashes"`
+	// Keys are those of Proof.
+	Keys []Proof `json:"keys,omitempty"`
 }
 
 // ProveConsistency returns a proof that the newer of two signed heads of the key goes on from the older.
 // ErrNotFound: the newer one is the smaller. ErrTampered: the stored tree has holes. Of a ledger that
 // was changed it returns a proof that doesn't hold.
 func (r *Reader) ProveConsistency(ctx context.Context, older, newer []byte, publicKey string) (Consistency, error) {
-	from, err := ParseHead(older, publicKey)
+	ring, keys, err := r.readKeyring(ctx, publicKey)
 	if err != nil {
 		return Consistency{}, err
 	}
-	to, err := ParseHead(newer, publicKey)
+	from, err := ring.ParseHead(older)
+	if err != nil {
+		return Consistency{}, err
+	}
+	to, err := ring.ParseHead(newer)
 	switch {
 	case err != nil:
 		return Consistency{}, err
@@ -113,16 +123,36 @@ func (r *Reader) ProveConsistency(ctx context.Context, older, newer []byte, publ
 	if err != nil {
 		return Consistency{}, fmt.Errorf("prove %d records to be among %d: %w", from.Size, to.Size, err)
 	}
-	return Consistency{string(older), string(newer), hashBytes(way)}, nil
+	return Consistency{string(older), string(newer), hashBytes(way), keys}, nil
+}
+
+// ProveGrowth returns the hashes that prove the first records to be among those of a head, as package tlog and C2SP's
+// tlog-witness have them. There are none from 0 on, and none to the same size.
+func (r *Reader) ProveGrowth(ctx context.Context, from int64, to Head) ([]tlog.Hash, error) {
+	switch {
+	case from > to.Size || from < 0:
+		return nil, ErrNotFound
+	case from == 0 || from == to.Size:
+		return nil, nil
+	}
+	way, err := tlog.ProveTree(to.Size, from, r.hashReader(ctx))
+	if err != nil {
+		return nil, fmt.Errorf("prove %d records to be among %d: %w", from, to.Size, err)
+	}
+	return way, nil
 }
 
 // CheckConsistency checks a proof with the ledger's public key and returns both heads. The error is
 // ErrHead where a head isn't signed by the key, and otherwise ErrProof.
 func CheckConsistency(c Consistency, publicKey string) (older, newer Head, err error) {
-	if older, err = ParseHead([]byte(c.Older), publicKey); err != nil {
+	ring, err := NewKeyring(publicKey, c.Keys)
+	if err != nil {
 		return Head{}, Head{}, err
 	}
-	if newer, err = ParseHead([]byte(c.Newer), publicKey); err != nil {
+	if older, err = ring.ParseHead([]byte(c.Older)); err != nil {
+		return Head{}, Head{}, err
+	}
+	if newer, err = ring.ParseHead([]byte(c.Newer)); err != nil {
 		return Head{}, Head{}, err
 	}
 	way, ok := readWay(c.Hashes)
@@ -170,21 +200,27 @@ func (r *Reader) readHashes(ctx context.Context, indexes []int64) ([]tlog.Hash, 
 // CheckProof checks a proof with the ledger's public key and returns the head that it stands
 // under. The error is ErrHead where the head isn't signed by the key, and otherwise ErrProof.
 func CheckProof(p Proof, publicKey string) (Head, error) {
-	head, err := ParseHead([]byte(p.Head), publicKey)
+	ring, err := NewKeyring(publicKey, p.Keys)
 	if err != nil {
 		return Head{}, err
 	}
+	head, err := ring.ParseHead([]byte(p.Head))
+	if err != nil {
+		return Head{}, err
+	}
+	return head, checkInclusion(p, head)
+}
+
+// checkInclusion checks that the record of a proof is under a head.
+func checkInclusion(p Proof, head Head) error {
 	body, isLeaf := bytes.CutPrefix(p.Leaf, []byte(leafTag))
 	named := isLeaf && len(body) >= 8 && binary.BigEndian.Uint64(body) == uint64(p.Index)
 	if !named || p.Index < 0 || p.Index >= head.Size || len(p.Hashes) > maxProof {
-		return Head{}, ErrProof
+		return ErrProof
 	}
 	way, ok := readWay(p.Hashes)
-	if !ok {
-		return Head{}, ErrProof
+	if !ok || tlog.CheckRecord(tlog.RecordProof(way), head.Size, head.Root, p.Index, tlog.RecordHash(p.Leaf)) != nil {
+		return ErrProof
 	}
-	if tlog.CheckRecord(tlog.RecordProof(way), head.Size, head.Root, p.Index, tlog.RecordHash(p.Leaf)) != nil {
-		return Head{}, ErrProof
-	}
-	return head, nil
+	return nil
 }

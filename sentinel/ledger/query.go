@@ -41,6 +41,16 @@ func OpenReader(ctx context.Context, path string) (*Reader, error) {
 	return &Reader{r: r, owned: true}, nil
 }
 
+// NewestHead returns the newest head in the database, whose signature is not checked. ErrNotFound: there is none.
+func (r *Reader) NewestHead(ctx context.Context) ([]byte, error) {
+	var signed []byte
+	err := r.r.QueryRow(ctx, sqlNewestHead).Scan(&signed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("%w: ledger is empty", ErrNotFound)
+	}
+	return signed, err
+}
+
 // Close closes a reader of OpenReader. On the reader inside of a Ledger it does
 // nothing: that one belongs to the store.
 func (r *Reader) Close() error {

@@ -24,6 +24,10 @@ const (
 	BadSchema = "schema"
 	// BadIndex: an index does not show what is in the records.
 	BadIndex = "index"
+	// BadKey: a key hands over to another without the signatures of both.
+	BadKey = "key"
+	// BadColumn: a column, which queries go by, is not what the body of its record says.
+	BadColumn = "column"
 	// Rollback: a head kept elsewhere covers more than there is.
 	Rollback = "rollback"
 	// Fork: a head kept elsewhere covers other records than these.
@@ -73,6 +77,10 @@ type Report struct {
 	// copy is excluded for the first RollbackExcluded records.
 	External         int   `json:"external"`
 	RollbackExcluded int64 `json:"rollback_excluded"`
+	// Cosigned is how many cosignatures of witnesses those heads bear.
+	Cosigned int `json:"cosigned"`
+	// Keys are the public keys that signed, the oldest first, as the records link them.
+	Keys []string `json:"keys,omitempty"`
 	// Problems are the findings, records first. Reading stops at the first
 	// signed head that does not agree, so later ones may be missing.
 	Problems []Problem `json:"problems"`
@@ -88,7 +96,14 @@ func (r *Report) add(kind string, from, to int64, detail string) {
 }
 
 // addCaveats says what the verification could not exclude.
-func (r *Report) addCaveats() {
+func (r *Report) addCaveats(opts VerifyOptions) {
+	if opts.SkipIndexes {
+		r.Caveats = append(r.Caveats, "the indexes, which queries go by, were not compared with the records")
+	}
+	if r.Signatures < r.Heads {
+		r.Caveats = append(r.Caveats, fmt.Sprintf("the signatures of %d heads were not checked; their roots were, and the newest head covers "+
+			"all records", r.Heads-r.Signatures))
+	}
 	switch {
 	case r.RollbackExcluded == 0:
 		r.Caveats = append(r.Caveats,

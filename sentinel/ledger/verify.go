@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 	"modernc.org/sqlite"
 
@@ -19,14 +18,20 @@ var ErrNoLedger = errors.New("no ledger in this database")
 
 // VerifyOptions says what to verify against.
 type VerifyOptions struct {
-	// PublicKey is the content of ledger.pub. Required, and worth only as much
-	// as the place it comes from: not from beside the database.
+	// PublicKey is the content of ledger.pub, or of an older one from before a rotation. Required, and worth only
+	// as much as the place it comes from: not from beside the database.
 	PublicKey string
 	// Heads are signed heads that were kept elsewhere (ExportHead).
 	Heads [][]byte
+	// Witnesses must all have cosigned each of Heads.
+	Witnesses []*Witness
 	// SignatureEvery checks the signature of every k-th stored head and of the
 	// newest. The roots in all of them are compared anyway. If zero, all.
 	SignatureEvery int64
+	// SkipIndexes leaves out comparing the indexes, which queries go by, with the rows.
+	SkipIndexes bool
+	// Derive, if set, says what bodies say of the columns beside them, which is compared.
+	Derive DeriveFunc
 }
 
 // Verify checks the ledger in a database file with nothing but that file and the
@@ -46,19 +51,40 @@ func Verify(ctx context.Context, path string, opts VerifyOptions) (Report, error
 	if err != nil {
 		return Report{}, asTampered(err)
 	}
+	v.reader = Reader{r: r}
 	err = r.Snapshot(ctx, func(tx *sql.Tx) error { return v.verifyAll(ctx, tx) })
 	err = asTampered(errors.Join(err, r.Close()))
-	v.report.addCaveats()
+	v.report.addCaveats(opts)
 	if err == nil {
 		err = v.report.asTamperedError()
 	}
 	return v.report, err
 }
 
-// asTampered makes an ErrTampered of what SQLite says about contradicting pages.
-func asTampered(err error) error {
+// HeadError says which of VerifyOptions.Heads can't be used. It wraps ErrHead.
+type HeadError struct {
+	Index int
+	Err   error
+}
+
+// Error names the head by its place.
+func (e *HeadError) Error() string {
+	return fmt.Sprintf("head %d of those given: %v", e.Index+1, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *HeadError) Unwrap() error { return e.Err }
+
+// isDamage reports whether SQLite says that pages contradict each other, or are none of its own.
+func isDamage(err error) bool {
+	const corrupt, notADatabase = 11, 26
 	var se *sqlite.Error
-	if errors.As(err, &se) && se.Code()&0xff == 11 { // SQLITE_CORRUPT
+	return errors.As(err, &se) && (se.Code()&0xff == corrupt || se.Code()&0xff == notADatabase)
+}
+
+// asTampered makes an ErrTampered of damage.
+func asTampered(err error) error {
+	if isDamage(err) {
 		return fmt.Errorf("%w: database file is damaged: %w", ErrTampered, err)
 	}
 	return err
@@ -67,7 +93,9 @@ func asTampered(err error) error {
 // verification is one run of Verify.
 type verification struct {
 	report   Report
-	verifier note.Verifier
+	options  VerifyOptions
+	reader   Reader
+	ring     *Keyring
 	every    int64
 	external map[int64][]Head
 	largest  int64 // size of the largest external head
@@ -83,20 +111,13 @@ type verification struct {
 }
 
 func newVerification(opts VerifyOptions) (*verification, error) {
-	verifier, err := note.NewVerifier(strings.TrimSpace(opts.PublicKey))
+	ring, _, err := newKeyring(opts.PublicKey, nil)
 	if err != nil {
-		return nil, errors.New("ledger public key is not a note key: use the content of ledger.pub")
+		return nil, err
 	}
-	v := &verification{verifier: verifier, every: max(opts.SignatureEvery, 1), external: map[int64][]Head{}, treeBad: -1}
-	for i, signed := range opts.Heads {
-		h, err := openSignedHead(signed, verifier)
-		if err != nil {
-			return nil, fmt.Errorf("head %d of those given: %w", i+1, err)
-		}
-		v.external[h.Size] = append(v.external[h.Size], h)
-		v.largest = max(v.largest, h.Size)
-	}
-	return v, nil
+	return &verification{
+		options: opts, ring: ring, every: max(opts.SignatureEvery, 1), external: map[int64][]Head{}, treeBad: -1,
+	}, nil
 }
 
 // verifyAll reads one snapshot of the database from start to end.
@@ -104,6 +125,10 @@ func (v *verification) verifyAll(ctx context.Context, tx *sql.Tx) error {
 	if err := v.checkSchema(ctx, tx); err != nil || v.stop {
 		return err
 	}
+	if err := v.linkKeys(ctx, tx); err != nil {
+		return err
+	}
+	headErr := v.takeHeads() // the records may say why, so it is told after them
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM ledger_records`).Scan(&v.report.Records); err != nil {
 		return err
 	}
@@ -116,13 +141,55 @@ func (v *verification) verifyAll(ctx context.Context, tx *sql.Tx) error {
 		return err
 	}
 	defer v.heads.close()
-	if err := v.walkRecords(ctx, tx); err != nil {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	indexes := v.startIndexCheck(ctx)
+	if err := errors.Join(v.walkRecords(ctx, tx), v.checkEnd()); err != nil {
 		return err
 	}
-	if err := v.checkEnd(); err != nil {
+	if err := indexes(&v.report); err != nil {
 		return err
 	}
-	return v.checkIndexes(ctx, tx)
+	if v.report.OK() {
+		return headErr
+	}
+	return nil
+}
+
+// linkKeys reads which keys the one that was given is linked to.
+func (v *verification) linkKeys(ctx context.Context, tx *sql.Tx) error {
+	list, err := readHandovers(ctx, tx.QueryContext)
+	if err != nil {
+		return err
+	}
+	ring, broken, err := newKeyring(v.options.PublicKey, list)
+	if err != nil {
+		return err
+	}
+	for _, index := range broken {
+		v.report.add(BadKey, index, index+1, "hands over to another key, and the head over it is not signed by both")
+	}
+	v.ring, v.report.Keys = ring, ring.Keys()
+	return nil
+}
+
+// takeHeads reads the heads that were kept elsewhere.
+func (v *verification) takeHeads() error {
+	for i, signed := range v.options.Heads {
+		h, err := v.ring.ParseHead(signed)
+		if err != nil {
+			return &HeadError{i, fmt.Errorf("%w: it says that %s signed it", err, strings.Join(SignedBy(signed), ", "))}
+		}
+		for _, w := range v.options.Witnesses {
+			if _, err := w.CosignedAt(signed); err != nil {
+				return &HeadError{i, err}
+			}
+			v.report.Cosigned++
+		}
+		v.external[h.Size] = append(v.external[h.Size], h)
+		v.largest = max(v.largest, h.Size)
+	}
+	return nil
 }
 
 // checkSchema compares tables, indexes and triggers with those the ledger makes.
@@ -157,33 +224,76 @@ WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' O
 	return nil
 }
 
-// walkRecords reads the records in order until the end or a head that disagrees.
-func (v *verification) walkRecords(ctx context.Context, tx *sql.Tx) (err error) {
-	rows, err := tx.QueryContext(ctx, "SELECT "+sqlColumns+" FROM ledger_records ORDER BY idx")
-	if err != nil {
+// walkRecords reads the records in order until the end or a head that disagrees. They are hashed beside the
+// snapshot: records don't change, and those that come meanwhile are left out.
+func (v *verification) walkRecords(ctx context.Context, tx *sql.Tx) error {
+	var lowest, end int64
+	row := tx.QueryRowContext(ctx, `SELECT ifnull(min(idx), 0), ifnull(max(idx) + 1, 0) FROM ledger_records`)
+	if err := row.Scan(&lowest, &end); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() && !v.stop {
-		var rec Record
-		n := v.tree.size
-		if scanRecord(rows, &rec) != nil {
-			v.stopWithProblem(Changed, n, n+1, "a column has another type than it was written with")
-			return nil
+	if lowest < 0 {
+		v.stopWithProblem(Inserted, 0, 1, "a record stands before the first place")
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	chunks := hashChunks(ctx, v.reader.r, end, v.options.Derive)
+	defer func() {
+		cancel()
+		for c := range chunks {
+			<-c
 		}
-		switch {
-		case rec.Index < n:
-			v.stopWithProblem(Inserted, n, n+1, "a record stands before the first place")
-			return nil
-		case rec.Index > n:
-			v.stopWithProblem(Removed, n, rec.Index, "gone from between its neighbours")
-			return nil
-		}
-		if err := v.addRecordToTree(rec); err != nil {
+	}()
+	for c := range chunks {
+		if err := v.addChunk(ctx, tx, <-c); err != nil || v.stop {
 			return err
 		}
 	}
-	return rows.Err()
+	return ctx.Err()
+}
+
+// addChunk adds the records of a chunk, and says what is wrong behind them.
+func (v *verification) addChunk(ctx context.Context, tx *sql.Tx, c chunk) error {
+	if v.tree.size == 0 && len(c.hashes) > 0 {
+		v.report.First = timeOf(c.first)
+	}
+	if len(c.hashes) > 0 {
+		v.report.Last = timeOf(c.last)
+	}
+	for _, h := range c.hashes {
+		if err := v.addRecordToTree(ctx, h); err != nil {
+			return err
+		}
+		if v.stop {
+			break
+		}
+	}
+	v.addLies(c.lies)
+	n := v.tree.size
+	switch {
+	case v.stop:
+	case isDamage(c.err):
+		v.stopWithProblem(Changed, n, n+1, "can't be read: the database file is damaged there")
+	case c.err != nil:
+		return c.err
+	case c.short:
+		v.stopWithProblem(Changed, n, n+1, "a column has another type than it was written with")
+	case c.gap:
+		next := n + 1
+		if err := tx.QueryRowContext(ctx, `SELECT ifnull(min(idx), 0) FROM ledger_records WHERE idx >= ?`, n).Scan(&next); err != nil {
+			return err
+		}
+		v.stopWithProblem(Removed, n, max(next, n+1), "gone from between its neighbours")
+	}
+	return nil
+}
+
+// maxLies bounds how many columns are named.
+const maxLies = 100
+
+// addLies reports columns that aren't what the bodies say.
+func (v *verification) addLies(list []Problem) {
+	v.report.Problems = append(v.report.Problems, list[:min(len(list), max(0, maxLies-len(v.report.Problems)))]...)
 }
 
 // stopWithProblem reports a problem and ends the reading.
@@ -193,22 +303,24 @@ func (v *verification) stopWithProblem(kind string, from, to int64, detail strin
 }
 
 // addRecordToTree adds one record to the tree and checks the heads that end with it.
-func (v *verification) addRecordToTree(rec Record) error {
-	if v.tree.size == 0 {
-		v.report.First = rec.Time
-	}
-	v.report.Last = rec.Time
-	leafHash := tlog.RecordHash(appendLeaf(nil, &rec))
-	isLeaf := true
+func (v *verification) addRecordToTree(ctx context.Context, leafHash tlog.Hash) error {
+	isLeaf, n := true, v.tree.size
 	var failed error
 	v.tree.add(leafHash, func(h tlog.Hash) {
 		stored, at, err := v.stored.next()
-		failed = errors.Join(failed, err)
+		if err != nil {
+			failed = errors.Join(failed, err)
+		}
 		if stored != h && v.treeBad < 0 {
 			v.treeBad = at
 		}
 		if stored != h && isLeaf && len(v.suspects) < maxSuspects {
-			v.suspects = append(v.suspects, suspect{rec: rec, stored: stored})
+			rec, err := v.reader.readRecords(ctx, " WHERE idx = ?", n)
+			if err != nil || len(rec) != 1 {
+				failed = errors.Join(failed, err)
+				return
+			}
+			v.suspects = append(v.suspects, suspect{rec: rec[0], stored: stored})
 		}
 		isLeaf = false
 	})
@@ -221,8 +333,13 @@ func (v *verification) addRecordToTree(rec Record) error {
 // checkHeads compares the tree with all heads of its present size.
 func (v *verification) checkHeads() error {
 	size := v.tree.size
+	signed, ok, err := v.heads.findHeadOfSize(size)
+	kept := v.external[size]
+	if err != nil || !ok && len(kept) == 0 {
+		return err
+	}
 	root := v.tree.computeRoot()
-	for _, h := range v.external[size] {
+	for _, h := range kept {
 		if h.Root != root {
 			v.blameRecord(Fork, "these are not the records that a head kept elsewhere covers")
 			return nil
@@ -230,13 +347,13 @@ func (v *verification) checkHeads() error {
 		v.report.External++
 		v.report.RollbackExcluded = size
 	}
-	signed, ok, err := v.heads.findHeadOfSize(size)
-	if err != nil || !ok {
-		return err
+	if !ok {
+		return nil
 	}
 	h, checked, ok := v.readStoredHead(signed, size)
 	if !ok {
-		v.stopWithProblem(BadHead, 0, 0, fmt.Sprintf("head of size %d is not signed by this key", size))
+		v.stopWithProblem(BadHead, 0, 0, fmt.Sprintf("head of size %d is not signed by %s, and it says that %s signed it", size,
+			nameKeys(v.ring), strings.Join(SignedBy(signed), ", ")))
 		return nil
 	}
 	if h.Root != root {
@@ -251,16 +368,24 @@ func (v *verification) checkHeads() error {
 	return nil
 }
 
+// nameKeys names the keys of a keyring.
+func nameKeys(ring *Keyring) string {
+	names := ring.Keys()
+	for i := range names {
+		names[i] = NameKey(names[i])
+	}
+	return strings.Join(names, ", ")
+}
+
 // readStoredHead reads a stored head, and checks its signature if it is its turn.
 func (v *verification) readStoredHead(signed []byte, size int64) (h Head, checked, ok bool) {
 	if v.heads.count%v.every == 0 || size == v.heads.newest {
 		v.report.Signatures++
-		h, err := openSignedHead(signed, v.verifier)
-		return h, true, err == nil && h.Size == size
+		h, err := v.ring.parseStoredHead(signed, size)
+		return h, true, err == nil
 	}
-	text, _, found := strings.Cut(string(signed), "\n\n")
-	h, err := parseHeadText(text + "\n")
-	return h, false, found && err == nil && h.Size == size && h.Origin == v.verifier.Name()
+	h, err := PeekHead(signed)
+	return h, false, err == nil && h.Size == size && h.Origin == v.ring.origin()
 }
 
 // blameRecord names the record that makes a head disagree, as closely as the
@@ -316,16 +441,41 @@ func (v *verification) checkRollback() {
 	}
 }
 
-// checkIndexes has SQLite compare its indexes, which queries go by, with the rows.
-func (v *verification) checkIndexes(ctx context.Context, tx *sql.Tx) (err error) {
-	for _, table := range []string{"ledger_records", "ledger_heads", "ledger_hashes"} {
-		var answer string
-		if err := tx.QueryRowContext(ctx, "PRAGMA integrity_check("+table+")").Scan(&answer); err != nil {
-			return err
+// startIndexCheck has SQLite compare its indexes, which queries go by, with the rows, beside the reading of the
+// records. The function that it returns waits for the end of that and adds what was found.
+func (v *verification) startIndexCheck(ctx context.Context) (finish func(*Report) error) {
+	if v.options.SkipIndexes {
+		return func(*Report) error { return nil }
+	}
+	type answer struct {
+		bad []string
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		var a answer
+		a.bad, a.err = checkIndexes(ctx, v.reader.r)
+		done <- a
+	}()
+	return func(r *Report) error {
+		a := <-done
+		for _, table := range a.bad {
+			r.add(BadIndex, 0, 0, "an index or a column of "+table+" disagrees with its rows")
 		}
-		if answer != "ok" {
-			v.report.add(BadIndex, 0, 0, "an index or a column of "+table+" disagrees with its rows")
+		return a.err
+	}
+}
+
+// checkIndexes returns the tables whose indexes or columns disagree with their rows.
+func checkIndexes(ctx context.Context, r *store.Reader) (bad []string, err error) {
+	for _, table := range []string{"ledger_records", "ledger_heads", "ledger_hashes"} {
+		var said string
+		if err := r.QueryRow(ctx, "PRAGMA integrity_check("+table+")").Scan(&said); err != nil {
+			return bad, err
+		}
+		if said != "ok" {
+			bad = append(bad, table)
 		}
 	}
-	return nil
+	return bad, nil
 }

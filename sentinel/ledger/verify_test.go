@@ -26,6 +26,16 @@ func tamper(t *testing.T, path string, statements ...string) {
 	require.NoError(t, db.Close())
 }
 
+// tamperArgs is tamper for a statement with arguments.
+func tamperArgs(t *testing.T, path, statement string, args ...any) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path)
+	require.NoError(t, err)
+	_, err = db.Exec(statement, args...)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+}
+
 const renumberDown = `UPDATE ledger_records SET idx = -idx WHERE idx > 5;
 UPDATE ledger_records SET idx = -idx - 1 WHERE idx < 0`
 

@@ -137,6 +137,9 @@ func (r *Recorder) commitRecord(ctx context.Context, rec sentinel.Record) error 
 // putRows keeps what a record leaves of its user beyond its call: marks and habits.
 func (r *Recorder) putRows(tx *store.Tx, rec sentinel.Record) error {
 	var items []journal.Item
+	for _, part := range rec.Parts {
+		items = append(items, journal.Item{Call: part.Ref, Conversation: rec.Conversation, Kind: KindPart, Data: part.Data})
+	}
 	for _, m := range rec.Marks {
 		items = append(items, journal.Item{Call: m.Ref, Kind: kindMark, Data: m.Data, Expires: r.o.Now().AddDate(keepMarks, 0, 0)})
 	}
@@ -151,6 +154,10 @@ func (r *Recorder) putRows(tx *store.Tx, rec sentinel.Record) error {
 	}
 	return nil
 }
+
+// KindPart is the kind of a part of premises in the journal: see sentinel.PremisePart. Its row
+// stands under the part's name in place of a call's id.
+const KindPart = "premises.part"
 
 // The kinds of such rows in the journal. keepMarks is how many years a mark is kept: a purge
 // of its user ends it.

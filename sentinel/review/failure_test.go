@@ -316,7 +316,8 @@ func TestJudgements(t *testing.T) {
 			v := check(t, gate(t, review.Options{}, s.URL), call(t, proposal{skill: "self." + string(e)}))
 			require.Equal(t, map[string]string{"model": "fast", "prompt": review.PromptVersion, "attempts": "1", "tokens_in": "7",
 				"tokens_out": "3"}, v.Meta)
-			v.Meta, want.Gate, want.State = nil, sentinel.GateReview, sentinel.Judged
+			require.Len(t, v.Question, 32)
+			v.Meta, v.Question, want.Gate, want.State = nil, "", sentinel.GateReview, sentinel.Judged
 			require.Equal(t, want, v)
 		}
 	}

@@ -32,6 +32,7 @@ const (
 type Gate struct {
 	o       Options
 	version string // of the prompt
+	chain   string // names what holds for every question
 	models  []*model
 	// stronger gives second opinions; it is empty without Options.Escalate.
 	stronger []*model
@@ -69,6 +70,7 @@ func New(o Options) (*Gate, error) {
 			m.suspect, m.prove, m.watched = func() { g.suspectModel(m) }, func() { g.requestProbe(m) }, g.isWatched
 		}
 	}
+	g.chain = nameChain(g)
 	return g, nil
 }
 
@@ -121,6 +123,18 @@ func (g *Gate) Check(ctx context.Context, c sentinel.Call) (sentinel.Verdict, er
 	g.o.Observer.Review(ctx, g.newReviewEvent(c, v, q))
 	g.logVerdict(ctx, c, v)
 	return v, nil
+}
+
+// Prompt is what one model is told before each call.
+type Prompt struct{ Model, Version, Text string }
+
+// Prompts returns what each model is told before each call; none where the review is off.
+func (g *Gate) Prompts() []Prompt {
+	var out []Prompt
+	for _, m := range g.modelsOfBothChains() {
+		out = append(out, Prompt{m.name, g.version, m.form.system})
+	}
+	return out
 }
 
 // reviewCall goes along the chain until a model judges.

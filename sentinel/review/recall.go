@@ -60,6 +60,13 @@ func (g *Gate) shareQuestion(ctx context.Context, c sentinel.Call, q *inquiry) (
 	if !fits {
 		return g.unjudgedVerdict(c, []*fault{{kind: TooLong}}), nil
 	}
+	v, err := g.askOrShare(ctx, c, doc, q)
+	v.Question = nameQuestion(g, doc)
+	return v, err
+}
+
+// askOrShare asks the question, unless the same was prejudged or is being asked.
+func (g *Gate) askOrShare(ctx context.Context, c sentinel.Call, doc string, q *inquiry) (sentinel.Verdict, error) {
 	id := questionKey(c, doc)
 	if v, ok := g.prejudged.get(id); ok && g.isSound() {
 		return copyVerdict(v, fromPrejudged), nil

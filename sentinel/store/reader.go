@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -90,6 +92,45 @@ func (r *Reader) Query(ctx context.Context, query string, args ...any) (*sql.Row
 // QueryRow runs a query that returns one row; Scan gives sql.ErrNoRows if none.
 func (r *Reader) QueryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	return r.db.QueryRowContext(ctx, query, args...)
+}
+
+// Scan runs a query and hands each row to fn as the driver gives it: int64, float64, string, []byte or nil. It
+// costs less than Query, and tells a text from bytes. The row is fn's until it returns. The arguments are integers.
+func (r *Reader) Scan(ctx context.Context, query string, fn func(row []driver.Value) error, args ...int64) error {
+	c, err := r.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	values := make([]driver.NamedValue, len(args))
+	for i, a := range args {
+		values[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
+	}
+	err = c.Raw(func(dc any) error { return scanRows(ctx, dc, query, values, fn) })
+	return errors.Join(err, c.Close())
+}
+
+func scanRows(ctx context.Context, dc any, query string, args []driver.NamedValue, fn func(row []driver.Value) error) (err error) {
+	q, ok := dc.(driver.QueryerContext)
+	if !ok {
+		return errors.New("driver's connection cannot query")
+	}
+	rows, err := q.QueryContext(ctx, query, args)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	row := make([]driver.Value, len(rows.Columns()))
+	for {
+		switch err := rows.Next(row); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := fn(row); err != nil {
+			return err
+		}
+	}
 }
 
 // Snapshot runs fn on one unchanging state of the database, however much is

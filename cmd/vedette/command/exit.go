@@ -73,8 +73,8 @@ var exitCodes = []struct {
 		"       or there was none"},
 	{exitUsage, "the command line is wrong: an unknown command, flag or value"},
 	{exitFindings, "there are findings: validate found mistakes, doctor problems, lint\n" +
-		"       something, test an expectation that isn't met, or eval --fail-on-worse a worse\n" +
-		"       decision"},
+		"       something, test an expectation that isn't met, eval --fail-on-worse a worse\n" +
+		"       decision, or replay --fail-on-change another one"},
 	{exitIntegrity, "integrity: the ledger does not hold what was signed"},
 	{exitDenied, "the one call that the command was to run was denied"},
 	{exitInterrupted, "it was interrupted"},

@@ -67,7 +67,7 @@ func (c *chosenRecords) readQuery(args []string, now time.Time) (query.Query, er
 		flag  string
 		known []string
 	}{{"outcome", query.Outcomes()}, {"gate", query.Gates()}, {"kind", query.Kinds()}} {
-		if value := *c.flags[w.flag]; value != "" && !slices.Contains(w.known, value) {
+		if value := c.valueOf(w.flag); value != "" && !slices.Contains(w.known, value) {
 			near := slices.DeleteFunc(slices.Clone(w.known), func(k string) bool { return !isAlike(value, k) })
 			return query.Query{}, usageError(fmt.Sprintf("--%s %q: say %s%s", w.flag, value, strings.Join(w.known, ", "), didYouMean(near)))
 		}
@@ -95,6 +95,14 @@ func (c *chosenRecords) readQuery(args []string, now time.Time) (query.Query, er
 		return q, usageError(err.Error())
 	}
 	return q, err
+}
+
+// valueOf is the value of a flag; empty for a command without it.
+func (c *chosenRecords) valueOf(flag string) string {
+	if v := c.flags[flag]; v != nil {
+		return *v
+	}
+	return ""
 }
 
 // listCommand is `vedette ledger list`.

@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/vedette-dev/vedette/cmd/vedette/setup"
+	"github.com/vedette-dev/vedette/orchestrator/records/shown"
 )
 
 // showCommand is `vedette ledger show`.
@@ -17,20 +20,21 @@ func newShowCommand(a *app, p *places) *cobra.Command {
 	c := &showCommand{app: a, places: p}
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show one record with every gate",
-		Long: `Show prints one record, every gate of its decision, and the other records of the
-same call. ID is a record's id or the start of it, or the whole id of a decision
-or a call.
+		Short: "Show all that is kept of one call",
+		Long: `Show prints what is kept of one call: what the user asked for and the agent was told, what
+had come back before, every gate's verdict in words, who was asked, and what became of it.
+ID is a record's id or the start of it, or the whole id of a decision or a call.
 
-Arguments, results and details are not in the ledger. --values opens them in the
-journal, with the keys of the key folder, as long as they are kept; it needs the
-database for itself, so not while a server runs on it.`,
+Requests, missions, arguments, results and a model's reasons are not in the ledger. --values
+opens them in the journal, as long as they are kept: through the server that runs on the
+database, or with the keys of the key folder where none runs. Each reading of values is a
+record in the ledger, with who read them.`,
 		Example: `  vedette ledger show 0199a1b2-c3d4
   vedette ledger show 0199a1b2-c3d4 --values`,
 		Args: wantOne("name one record by its ID, or by how the ID begins; vedette ledger list shows the IDs"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().BoolVar(&c.values, "values", false, "open arguments, results and details in the journal")
+	cmd.Flags().BoolVar(&c.values, "values", false, "open what the journal keeps: requests, missions, arguments, results, reasons")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON")
 	return cmd
 }
@@ -40,23 +44,29 @@ func (c *showCommand) run(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	found, err := src.Find(ctx, id)
-	if err != nil {
-		return err
-	}
+	var told story
 	if c.values {
-		if found.Values, err = src.Values(ctx, found.Record.Call); err != nil {
-			return err
-		}
+		told, err = setup.ReadStory(ctx, src, id, shown.ReadValues)
+	} else {
+		told, err = shown.ReadStory(ctx, src, id)
 	}
-	if c.json {
-		return c.writeJSON(found, false)
+	switch {
+	case err != nil:
+		return err
+	case c.json:
+		return c.writeJSON(told, false)
 	}
-	if err := found.WriteText(c.out, c.color); err != nil {
+	if err := told.WriteText(c.out, showWidth, c.color); err != nil {
 		return err
 	}
-	if !c.values {
-		c.tellNote("arguments, results and details are sealed in the journal: --values opens them")
+	if !c.values && told.About != nil {
+		c.tellNote("request, mission, arguments, results and reasons are sealed in the journal: --values opens them, on record")
 	}
 	return nil
 }
+
+// story is what show prints.
+type story = shown.Story
+
+// showWidth is how many columns show prints.
+const showWidth = 100

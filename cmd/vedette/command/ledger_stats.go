@@ -26,6 +26,10 @@ func newStatsCommand(a *app, p *places) *cobra.Command {
 gate, effect, skill, agent, user and hour, the judge's scores, how long the gates
 and the model took, and the model's tokens. Percentiles are at most 5% too high.
 
+Of labelled decisions it counts by what was decided how many were right, too strict (false
+alarms) and too lax. All denials are looked at and few allowed calls, so the shares are of
+what was labelled, never of all calls.
+
 ` + describeQueries(),
 		Example: `  vedette ledger stats 'since:24h'
   vedette ledger stats 'skill:email.* since:7d' --json`,

@@ -4,13 +4,15 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"github.com/vedette-dev/vedette/orchestrator/records"
 )
 
 // verifyCommand is `vedette ledger verify`.
 type verifyCommand struct {
 	*app
 	places *places
-	heads  []string
+	o      records.VerifyOptions
 	json   bool
 }
 
@@ -26,13 +28,26 @@ inserted or removed.
 
 A person who can write the file can cut off its end together with its heads, or put
 an old copy in its place. Verify finds that up to the newest head that you give it
-with --head: keep what vedette ledger head prints where that person can't write.`,
+with --head: keep what vedette ledger head prints where that person can't write, or
+name places under ledger.anchors. With --witness each of those heads must bear the
+cosignature of a witness as well.
+
+Where the signing key was rotated, the old and the new public key both verify it all:
+the records link them.
+
+--fast checks one signature in 1,024 and the newest, which covers all records, and
+doesn't compare the indexes that queries go by. --deep compares each record's columns
+with its body besides, and names the column that lies.`,
 		Example: `  vedette ledger verify
   vedette ledger verify --db copy.db --key ledger.pub --head monday.txt --head tuesday.txt --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return asLedgerFailure(c.run(cmd.Context())) },
 	}
-	cmd.Flags().StringArrayVar(&c.heads, "head", nil, "`FILE` with a signed head that was kept elsewhere; may be repeated")
+	cmd.Flags().StringArrayVar(&c.o.Heads, "head", nil, "`FILE` with signed heads that were kept elsewhere; may be repeated")
+	cmd.Flags().StringArrayVar(&c.o.Witnesses, "witness", nil, "public `KEY` of a witness who must have cosigned them; may be repeated")
+	cmd.Flags().BoolVar(&c.o.Fast, "fast", false, "check some signatures and no index")
+	cmd.Flags().BoolVar(&c.o.Deep, "deep", false, "compare columns with the bodies of their records")
+	cmd.MarkFlagsMutuallyExclusive("fast", "deep")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON")
 	return cmd
 }
@@ -42,7 +57,7 @@ func (c *verifyCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v, err := src.Verify(ctx, c.heads)
+	v, err := src.Verify(ctx, c.o)
 	if err != nil {
 		return err
 	}

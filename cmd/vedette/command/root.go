@@ -16,8 +16,8 @@ func newCommands() []func(*app) *cobra.Command {
 		newDemoCommand, newChatCommand, newCheckCommand, newEvalCommand, newExplainCommand, newTestCommand, newLintCommand,
 		newValidateCommand, newDoctorCommand,
 		newServeCommand, newTokenCommand, newApprovalsCommand, newNotifyCommand, newHookCommand,
-		newLedgerCommand, newJournalCommand, newHabitsCommand, newStatusCommand, newTopCommand, newPauseCommand, newVersionCommand,
-		newExitCodesCommand,
+		newLedgerCommand, newReplayCommand, newJournalCommand, newHabitsCommand, newStatusCommand, newTopCommand, newPauseCommand,
+		newVersionCommand, newExitCodesCommand,
 	}
 }
 

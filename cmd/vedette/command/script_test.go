@@ -219,6 +219,7 @@ func record(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("not refused: %v", err)
 	}
 	ts.Setenv("DECISION", refusal.DecisionID)
+	ts.Setenv("POLICY", parts.Checkpoint.PolicyDigest())
 	_, err = desk.Invoke(ctx, "email.search", json.RawMessage(`{"query":"CANARY","query":""}`))
 	if !errors.As(err, new(*skills.Refusal)) {
 		ts.Fatalf("not refused: %v", err)

@@ -40,6 +40,8 @@ With --json the fields are
   calls          in_flight, and of these held, awaiting_places, queued, running
   approvals      questions without an end; absent without an inbox
   review         model, breaker, last_failure, canary
+  anchors        of the ledger: anchor, kind, kept, behind (records), failures, problem, sent; absent
+                 without any
   health         name and state (ok, degraded, failed, off)
 Fields may be added; none of these changes its meaning.
 
@@ -102,6 +104,13 @@ func statusLines(s orchestrator.Status) []string {
 		s.Calls.InFlight, s.Calls.Held, s.Calls.AwaitingPlaces, s.Calls.Queued, s.Calls.Running)
 	if s.Approvals != nil {
 		t.add("approvals", "%d without an end", *s.Approvals)
+	}
+	for _, m := range s.Anchors {
+		text := fmt.Sprintf("%s: %d records kept, %d behind", m.Anchor, m.Kept, m.Behind)
+		if m.Failures > 0 {
+			text += fmt.Sprintf(", FAILED %d times: %s", m.Failures, m.Problem)
+		}
+		t.add("anchor", "%s", text)
 	}
 	for _, m := range s.Review {
 		text := fmt.Sprintf("%s: breaker %s", m.Model, m.Breaker)

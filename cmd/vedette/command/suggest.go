@@ -24,6 +24,9 @@ func asGroup(cmd *cobra.Command, under ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// takesArguments marks a command that has others under it and takes arguments itself.
+const takesArguments = "arguments"
+
 func unknownCommandError(c *cobra.Command, name string) error {
 	if c.SuggestionsMinimumDistance <= 0 {
 		c.SuggestionsMinimumDistance = 2
@@ -36,7 +39,7 @@ func unknownCommandError(c *cobra.Command, name string) error {
 // be called unknown in its place.
 func findUnknown(root *cobra.Command, args []string) error {
 	if c, rest, err := root.Find(args); err == nil {
-		if c != root && c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+		if c != root && c.HasSubCommands() && c.Annotations[takesArguments] == "" && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
 			return unknownCommandError(c, rest[0])
 		}
 		return nil

@@ -69,8 +69,9 @@ func newTokenCreateCommand(p *tokenPlace) *cobra.Command {
 what is lost is made again. NAME tells tokens apart.
 
 Scopes: chat (conversations), check (decide only), call (decide, record, report), approve
-(answer approvals), review (read the ledger), admin (pause, purge, metrics), act_as (name the
-user in each request; without it --user says who it is).`,
+(answer approvals), review (read the ledger), values (be shown values of recorded calls, each
+time on record), label (say whether decisions were right), admin (pause, purge, metrics), act_as
+(name the user in each request; without it --user says who it is).`,
 		Example: `  vedette token create backend --user ann --scope chat --human
   vedette token create pages --scope chat --scope act_as --skill 'email.*' --per-minute 120
   vedette token create approver --user bob --scope approve --expires 720h`,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/vedette-dev/vedette/internal/terminal"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/label"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
 
@@ -37,6 +38,10 @@ type Statistics struct {
 	// TokensIn and TokensOut are what the model read and wrote.
 	TokensIn  int64 `json:"tokens_in"`
 	TokensOut int64 `json:"tokens_out"`
+	// Labels count what reviewers said of the decisions, by what was decided: see ReadLabels.
+	Labels map[string]*LabelCounts `json:"labels"`
+
+	opinions map[string]label.Opinion // by record
 }
 
 // OutcomeCounts count decisions by their outcome.
@@ -104,7 +109,7 @@ const otherNames = "(others)"
 
 // NewStatistics returns statistics that have counted nothing.
 func NewStatistics() *Statistics {
-	s := &Statistics{By: map[string]map[string]*OutcomeCounts{}}
+	s := &Statistics{By: map[string]map[string]*OutcomeCounts{}, Labels: map[string]*LabelCounts{}}
 	for _, name := range statisticNames {
 		s.By[name] = map[string]*OutcomeCounts{}
 	}
@@ -128,6 +133,7 @@ func (s *Statistics) Add(r *ledger.Record) {
 	}
 	b := openBody(r)
 	s.Decisions++
+	s.addOpinion(r)
 	s.Asked += countIf(!b.AskedAt.IsZero())
 	s.Degraded += countIf(b.Degraded)
 	s.Tainted += countIf(b.Tainted)
@@ -213,7 +219,7 @@ func (s *Statistics) WriteText(w io.Writer, colour bool) error {
 			scores.Add(fmt.Sprintf("  %.1f to %.1f", float64(i)/10, float64(i+1)/10), strconv.FormatInt(n, 10))
 		}
 	}
-	return errors.Join(err, terminal.WriteSection(w, "judge's scores", scores))
+	return errors.Join(err, terminal.WriteSection(w, "judge's scores", scores), terminal.WriteSection(w, "labels", s.labelsTable(colour)))
 }
 
 func describeTimes(t Times) string {

@@ -4,6 +4,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/habit"
+	"github.com/vedette-dev/vedette/sentinel/label"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/pause"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -20,7 +22,9 @@ func Kinds() []string {
 		sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome,
 		pause.RecordPaused, pause.RecordLifted, sentinel.RecordPurge, habit.RecordRevoked, approval.RecordAnswered,
 		approval.RecordStanding,
-		tokenCreated, tokenRevoked, sentinel.RecordReloaded, sentinel.RecordReloadRefused,
+		tokenCreated, tokenRevoked, sentinel.RecordReloaded, sentinel.RecordReloadRefused, sentinel.RecordValuesRead,
+		label.RecordLabelled, label.RecordExported,
+		ledger.KindKeyRotated, ledger.KindRestored,
 	}
 }
 

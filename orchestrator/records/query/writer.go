@@ -21,10 +21,15 @@ const (
 	// FormatCSV is a line of columns for each record, for spreadsheets. A value that a spreadsheet
 	// would read as a formula has an apostrophe before it.
 	FormatCSV = "csv"
+	// FormatOCSF is an event of the Open Cybersecurity Schema Framework a line: API Activity, with the
+	// profile Security Control. What that has no place for stands under unmapped.
+	FormatOCSF = "ocsf"
+	// FormatParquet is a file of columns, those of CSV with their own types.
+	FormatParquet = "parquet"
 )
 
 // Formats returns the formats of NewWriter.
-func Formats() []string { return []string{FormatJSONL, FormatCSV} }
+func Formats() []string { return []string{FormatJSONL, FormatCSV, FormatOCSF, FormatParquet} }
 
 // Writer writes records in a format.
 type Writer interface {
@@ -38,6 +43,10 @@ func NewWriter(format string, w io.Writer) (Writer, error) {
 	switch format {
 	case FormatJSONL:
 		return &jsonlWriter{bufio.NewWriter(w)}, nil
+	case FormatOCSF:
+		return &ocsfWriter{bufio.NewWriter(w)}, nil
+	case FormatParquet:
+		return newParquetWriter(w), nil
 	case FormatCSV:
 		out := &csvWriter{csv.NewWriter(w)}
 		return out, out.w.Write(csvColumns)

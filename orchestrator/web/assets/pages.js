@@ -33,8 +33,19 @@
     d: () => focus("feedback") || open("#do-deny"),
     e: () => edit() || open("#do-edit"),
     u: () => on("back", (e) => e.click()),
+    "/": () => focus("q"),
     "?": () => on("help", (e) => (e.open ? e.close() : e.showModal())),
   };
+
+  // A page's own keys: a part that names a key is pressed, or written in.
+  // A key that is held doesn't answer for the next page.
+  function press(key, held) {
+    const e = [...document.querySelectorAll("[data-key]")].find((part) => part.dataset.key === key);
+    if (!e) return false;
+    if (held) return true;
+    if (e.matches("input, textarea")) e.focus(); else e.click();
+    return true;
+  }
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
@@ -43,6 +54,7 @@
       if (event.key === "Escape") t.blur();
       return;
     }
+    if (press(event.key, event.repeat)) { event.preventDefault(); return; }
     const act = keys[event.key];
     if (act) { event.preventDefault(); act(); }
   });
@@ -60,6 +72,37 @@
   if (location.hash === "#do-approve") focus("approve");
   if (location.hash === "#do-deny") focus("feedback");
   if (location.hash === "#do-edit") edit();
+
+  // The log as it is written, the newest first.
+  const log = document.getElementById("log");
+  if (log && log.dataset.tail) {
+    const part = (tag, kind, text) => {
+      const e = document.createElement(tag);
+      e.className = kind;
+      e.textContent = text;
+      return e;
+    };
+    const follow = new EventSource(log.dataset.tail);
+    follow.onmessage = (m) => {
+      const e = JSON.parse(m.data);
+      if (rows().some((r) => r.dataset.row === e.id)) return;
+      const row = part("li", "row fresh", "");
+      row.dataset.row = e.id;
+      const what = part("a", "what", "");
+      what.id = "row-" + e.id;
+      what.href = "/log/" + encodeURIComponent(e.id);
+      what.append(part("strong", "", e.head));
+      const badges = part("span", "badges", "");
+      if (e.outcome) badges.append(part("span", "badge state-" + e.outcome, e.outcome), " ");
+      if (e.kind) badges.append(part("span", "badge", e.kind));
+      const who = part("span", "for", (e.user ? "for " + e.user : "") + (e.agent ? ", by " + e.agent : ""));
+      for (const [kind, text] of [["dim", e.gate], ["code", e.code], ["dim", e.reason]]) if (text) who.append(" ", part("span", kind, text));
+      row.append(what, badges, who, part("span", "when", e.at));
+      log.prepend(row);
+      on("none", (none) => none.remove());
+      while (log.children.length > 500) log.lastChild.remove();
+    };
+  }
 
   const live = document.getElementById("live");
   if (!live) return;

@@ -6,6 +6,9 @@
 //	warrant.key   Ed25519, PKCS #8 in PEM; signs tokens    warrant.pub  its public half
 //	digest.key    32 random bytes; keys the digests in the ledger
 //
+// While the ledger's key is rotated there is a ledger.next.key besides, and afterwards ledger-HASH.pub has the public
+// half of the key before.
+//
 // The package isn't stable: docs/api.md lists those that are.
 //
 // The folder has mode 0700, the .key files 0600. Wider permissions are an error
@@ -80,7 +83,9 @@ func (k Keys) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "keys in %s", 
 // LoadOrCreate loads the keys in dir, making the folder and what is missing in
 // it. Two processes that start together get the same keys. The error is an
 // ErrKeys when something there cannot be trusted.
-func LoadOrCreate(dir string) (*Keys, error) {
+func LoadOrCreate(dir string) (*Keys, error) { return load(dir, true) }
+
+func load(dir string, whole bool) (*Keys, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("key folder: %w", err)
@@ -89,6 +94,11 @@ func LoadOrCreate(dir string) (*Keys, error) {
 		return nil, err
 	}
 	k := &Keys{dir: dir}
+	if whole {
+		if err := k.checkRotation(); err != nil {
+			return nil, err
+		}
+	}
 	// Every file is looked at, so that one start tells about all of them.
 	err = errors.Join(k.loadRandomKey("journal.key", &k.journal), k.loadRandomKey("digest.key", &k.digest),
 		k.loadLedgerKey(), k.loadWarrantKey())

@@ -1,0 +1,77 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/vedette-dev/vedette/internal/advice"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
+	"github.com/vedette-dev/vedette/sentinel/store"
+	"github.com/vedette-dev/vedette/sentinel/store/keys"
+)
+
+// RotatedKey is what a rotation of the ledger's key came to.
+type RotatedKey struct {
+	// Old and New are the public keys.
+	Old string `json:"old"`
+	New string `json:"new"`
+	// Kept is the file of the old public key.
+	Kept string `json:"kept"`
+}
+
+// RotateKey puts a new signing key in place of the ledger's. Both sign the head over the record that says so; the
+// private half of the old one is gone then. A rotation that was broken off is finished. It needs the database for
+// itself.
+func RotateKey(ctx context.Context, s Source, by string) (out RotatedKey, err error) {
+	if err := s.CheckDatabase(); err != nil {
+		return out, err
+	}
+	st, err := store.Open(ctx, store.Options{Path: s.Database, Driver: s.Driver})
+	if errors.Is(err, store.ErrLocked) {
+		return out, &advice.Error{
+			Err:  fmt.Errorf("%s is in use: another process writes to it", s.Database),
+			Todo: "stop the server that uses it, and rotate the key again",
+		}
+	}
+	if err != nil {
+		return out, s.AdviseOn(err)
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	k, err := keys.LoadForRotation(s.Keys)
+	if err != nil {
+		return out, err
+	}
+	out.Old = k.LedgerPublic()
+	if err := recordRotation(ctx, st, k, by); err != nil {
+		return out, err
+	}
+	out.Kept, err = k.TakeNextLedger()
+	out.New = k.LedgerPublic()
+	return out, err
+}
+
+// recordRotation has the next key on record, once.
+func recordRotation(ctx context.Context, st *store.Store, k *keys.Keys, by string) error {
+	old, err := ledger.NewSigner(k.Ledger())
+	if err != nil {
+		return err
+	}
+	l, err := ledger.Open(ctx, st, old, ledger.Options{})
+	if err != nil {
+		return err
+	}
+	skey, err := k.NextLedger()
+	if err != nil {
+		return err
+	}
+	next, err := ledger.NewSigner(skey)
+	if err != nil {
+		return err
+	}
+	known, err := l.KnowsKey(ctx, next.PublicKey())
+	if err != nil || known {
+		return err
+	}
+	return l.RotateKey(ctx, next, by)
+}

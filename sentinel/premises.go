@@ -1,0 +1,230 @@
+package sentinel
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// ValuePremises names the premises of a call, as the journal keeps them: its grant and its trace. With
+// the arguments it is all that the rules go by, so that another configuration can be asked later.
+const ValuePremises = "premises"
+
+// PremisePart is a part that the premises of many calls share. The journal keeps it once, under Ref.
+type PremisePart struct {
+	// Ref names the part by a salted digest. Two users never share one.
+	Ref  string
+	Data []byte
+}
+
+// keptPremises is the premises of a call as the journal has it. Texts stand in parts.
+type keptPremises struct {
+	V             int           `json:"v"`
+	Base          string        `json:"base"`
+	Tainted       bool          `json:"tainted,omitempty"`
+	TaintedBefore bool          `json:"tainted_before,omitempty"`
+	BeforeTaint   []string      `json:"before_taint,omitempty"`
+	Steps         []string      `json:"steps,omitempty"`
+	Heard         []keptPlace   `json:"heard,omitempty"`
+	Tried         []keptPlace   `json:"tried,omitempty"`
+	Refused       []PastRefusal `json:"refused,omitempty"`
+	Question      string        `json:"question,omitempty"`
+}
+
+// keptPlace is a step of others, or a call that never ran, after so many steps.
+type keptPlace struct {
+	At   int    `json:"at"`
+	Step string `json:"step"`
+	By   string `json:"by,omitempty"`
+	N    int    `json:"n,omitempty"`
+}
+
+// keptBase is what stays the same over many calls of an agent.
+type keptBase struct {
+	Grant          string     `json:"grant"`
+	User           string     `json:"user,omitempty"`
+	Conversation   string     `json:"conversation"`
+	Turn           string     `json:"turn,omitempty"`
+	Agent          string     `json:"agent"`
+	Remote         string     `json:"remote,omitempty"`
+	Proposer       string     `json:"proposer,omitempty"`
+	Mission        string     `json:"mission,omitempty"`
+	MissionBy      Author     `json:"mission_by,omitempty"`
+	MissionTainted bool       `json:"mission_tainted,omitempty"`
+	Request        *string    `json:"request,omitempty"`
+	Scope          []string   `json:"scope,omitempty"`
+	Calls          int        `json:"calls,omitempty"`
+	Deadline       time.Time  `json:"deadline,omitzero"`
+	Said           []keptSaid `json:"said,omitempty"`
+	Earlier        []string   `json:"earlier,omitempty"`
+	Past           []string   `json:"past,omitempty"`
+}
+
+type keptSaid struct {
+	Words   string `json:"words,omitempty"`
+	Tainted bool   `json:"tainted,omitempty"`
+}
+
+// keptStep is a step. Its result stands here, or is the one that the journal has of the call ResultOf.
+type keptStep struct {
+	Skill          string        `json:"skill,omitempty"`
+	Call           string        `json:"call,omitempty"`
+	Args           string        `json:"args,omitempty"`
+	Result         string        `json:"result,omitempty"`
+	ResultOf       string        `json:"result_of,omitempty"`
+	Trust          skills.Trust  `json:"trust,omitempty"`
+	Marks          []string      `json:"marks,omitempty"`
+	Effect         skills.Effect `json:"effect,omitempty"`
+	Sensitive      bool          `json:"sensitive,omitempty"`
+	StrangerFields []string      `json:"stranger_fields,omitempty"`
+	Failed         bool          `json:"failed,omitempty"`
+	Gone           bool          `json:"gone,omitempty"`
+	// Hidden says that the arguments are left out: they hold secrets.
+	Hidden bool `json:"hidden,omitempty"`
+}
+
+// premiseWriter writes the premises of one call, and the parts that were not kept before.
+type premiseWriter struct {
+	m     recordMaker
+	call  Call
+	parts []PremisePart
+	named map[string]bool
+}
+
+// describePremises adds to a record what the call was judged on.
+func (m recordMaker) describePremises(r *Record, c Call, d Decision) {
+	w := premiseWriter{m: m, call: c, named: map[string]bool{}}
+	g, t := c.Grant(), c.Trace()
+	k := keptPremises{V: 1, Tainted: g.Tainted(), TaintedBefore: g.o.TaintedBefore, BeforeTaint: c.BeforeTaint().List(), Refused: t.refused}
+	k.Base = w.keepBase(g, t)
+	for _, s := range t.steps {
+		k.Steps = append(k.Steps, w.keepStep(s, false))
+	}
+	for _, h := range t.heard {
+		k.Heard = append(k.Heard, keptPlace{h.at, w.keepStep(h.step, false), h.by, h.n})
+	}
+	for _, s := range t.tried {
+		k.Tried = append(k.Tried, keptPlace{At: s.at, Step: w.keepStep(s.step, false)})
+	}
+	if v := d.verdictOf(GateReview); v != nil {
+		k.Question = v.Question
+	}
+	r.Values, r.Parts = append(r.Values, Value{ValuePremises, encodeJSON(k)}), w.parts
+}
+
+// keepBase returns the name of what stays the same over many calls.
+func (w *premiseWriter) keepBase(g Grant, t Trace) string {
+	b := keptBase{
+		Grant: g.o.ID, User: g.o.User, Conversation: g.o.Conversation, Turn: g.o.Turn, Agent: g.o.Agent, Remote: g.o.Remote,
+		Proposer: g.o.Proposer, Mission: g.o.Mission, MissionBy: g.o.MissionBy, MissionTainted: g.o.MissionTainted, Request: g.o.Request,
+		Scope: g.o.Scope.List(), Calls: g.o.Calls, Deadline: g.o.Deadline,
+	}
+	for _, s := range g.o.Earlier {
+		b.Said = append(b.Said, keptSaid(s))
+	}
+	for _, s := range t.earlier {
+		b.Earlier = append(b.Earlier, w.keepStep(s, false))
+	}
+	for _, s := range t.past {
+		b.Past = append(b.Past, w.keepStep(s.Step, s.Gone))
+	}
+	return w.keepPart(encodeJSON(b))
+}
+
+// keepStep returns the name of a step.
+func (w *premiseWriter) keepStep(s Step, gone bool) string {
+	k := keptStep{
+		Skill: s.Skill, Call: s.CallID, Args: s.Args, Result: s.Result, Trust: s.Trust, Marks: s.Marks, Effect: s.Effect,
+		Sensitive: s.Sensitive, StrangerFields: s.StrangerFields, Failed: s.Failed, Gone: gone,
+	}
+	if s.kept != "" {
+		k.Result, k.ResultOf = "", s.kept
+	}
+	if len(k.Args) > len("{}") && (s.hide || w.mayHoldSecrets(s.Skill)) {
+		k.Args, k.Hidden = "", true
+	}
+	return w.keepPart(encodeJSON(k))
+}
+
+// mayHoldSecrets reports whether arguments for a skill may hold some. An unknown one may be one of the
+// grant's, spelt wrong.
+func (w *premiseWriter) mayHoldSecrets(skill string) bool {
+	if s, known := w.m.registry.Get(skill); known {
+		return s.Secretive()
+	}
+	return w.m.registry.TakesSecrets(w.call.Grant().Scope())
+}
+
+// partDigits is how many hexadecimal digits name a part.
+const partDigits = 32
+
+// keepPart returns the name of a part, which is written unless it was before.
+func (w *premiseWriter) keepPart(data []byte) string {
+	g := w.call.Grant()
+	digest := w.m.keyedDigest("premises\x00" + g.User() + "\x00" + g.Conversation() + "\x00" + string(data))
+	ref := digest[len("hmac:"):][:partDigits]
+	if !w.named[ref] && !w.m.kept.has(ref) {
+		w.parts = append(w.parts, PremisePart{ref, data})
+	}
+	w.named[ref] = true
+	return ref
+}
+
+// keptParts are the parts that this process has had written of late. An old part is written once more:
+// the journal forgets each some days after it was written.
+type keptParts struct {
+	now func() time.Time
+
+	mu         sync.Mutex
+	young, old map[string]struct{}
+	turned     time.Time
+}
+
+const (
+	mostKeptParts = 1 << 14
+	keptPartsFor  = 15 * time.Minute
+)
+
+func (k *keptParts) has(ref string) bool {
+	if k == nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.forgetOld()
+	_, young := k.young[ref]
+	_, old := k.old[ref]
+	return young || old
+}
+
+// add notes parts that are on disk.
+func (k *keptParts) add(list []PremisePart) {
+	if k == nil || len(list) == 0 {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.forgetOld()
+	for _, p := range list {
+		k.young[p.Ref] = struct{}{}
+	}
+}
+
+// forgetOld drops the parts that were written long ago, and the oldest where there are too many.
+func (k *keptParts) forgetOld() {
+	now := k.now()
+	if k.young != nil && len(k.young) < mostKeptParts && now.Sub(k.turned) < keptPartsFor {
+		return
+	}
+	k.young, k.old, k.turned = map[string]struct{}{}, k.young, now
+}
+
+// unmarshalKept reads what the journal has. What doesn't read isn't kept.
+func unmarshalKept(data []byte, into any) error {
+	if json.Unmarshal(data, into) != nil {
+		return ErrNotKept
+	}
+	return nil
+}
