@@ -9,12 +9,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm/scripted"
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/records"
+	"github.com/vedette-dev/vedette/orchestrator/records/query"
+	"github.com/vedette-dev/vedette/orchestrator/records/shown"
+	"github.com/vedette-dev/vedette/orchestrator/records/story"
+	"github.com/vedette-dev/vedette/orchestrator/replay"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
@@ -24,7 +30,7 @@ import (
 // each folder holds and how it was made; a commit that changes what is stored
 // adds a folder here.
 func TestDatabaseOfEarlierCommit(t *testing.T) {
-	for _, commit := range []string{"db02346"} {
+	for _, commit := range []string{"db02346", "b5cdb045"} {
 		t.Run(commit, func(t *testing.T) {
 			r, asked := openEarlier(t, commit)
 			held := r.list(ledger.Query{Kind: sentinel.RecordHeld})
@@ -66,10 +72,49 @@ type earlier struct {
 	db string
 }
 
-// openEarlier copies the folder of a commit, proves it offline and starts an
-// orchestrator over it. Calls that a person is asked about are approved, and
-// told by their ids.
-func openEarlier(t *testing.T, commit string) (earlier, chan string) {
+// What an earlier commit kept of a call is told by today's code, values included, and is decided again as it was
+// under the configuration of then. db02346 kept neither missions nor premises.
+func TestEarlierDatabaseIsToldAndReplayed(t *testing.T) {
+	dir := copyEarlier(t, "b5cdb045")
+	src := records.Source{Database: filepath.Join(dir, "vedette.sqlite"), Keys: filepath.Join(dir, "keys"),
+		PublicKey: filepath.Join(dir, "keys", "ledger.pub")}
+	cfg, err := config.Load(filepath.Join(dir, "vedette.yaml"), config.Options{})
+	require.NoError(t, err)
+	chosen, err := query.Parse("kind:decision", time.Now())
+	require.NoError(t, err)
+	o := records.ListOptions{Query: chosen, Limit: 100}
+	report, err := replay.Run(t.Context(), replay.Options{Source: src, Chosen: o, Config: cfg, NoReview: true})
+	require.NoError(t, err)
+	require.Equal(t, 5, report.Calls)
+	require.Equal(t, 5, report.Same, "%+v", report)
+
+	told := map[string]story.Values{}
+	_, _, err = src.List(t.Context(), o, func(p records.Page) error {
+		for _, rec := range p {
+			s, err := shown.ReadValues(t.Context(), src, rec.ID, shown.Reader{By: "local:ann", Via: "test"})
+			if err != nil {
+				return err
+			}
+			told[s.About.User+" "+s.About.Skill] = s.Values
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Len(t, told, 5)
+	look := told["bob notes.look"]
+	require.Equal(t, "look at the notes", look.Mission.Text)
+	require.Equal(t, "what is new", look.Request.Text)
+	require.JSONEq(t, `{"topic":"news"}`, look.Arguments.Text)
+	require.Equal(t, "a note that somebody else wrote", look.Result.Text)
+	for call, v := range told {
+		for _, value := range []story.Text{v.Mission, v.Request, v.Arguments, v.TouchState, v.Result} {
+			require.Equal(t, story.Kept, value.State, call)
+		}
+	}
+}
+
+// copyEarlier copies the folder of a commit, with the permissions that its files had.
+func copyEarlier(t *testing.T, commit string) string {
 	dir := t.TempDir()
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "before", commit))))
 	keys, err := filepath.Glob(filepath.Join(dir, "keys", "*.key"))
@@ -78,6 +123,14 @@ func openEarlier(t *testing.T, commit string) (earlier, chan string) {
 		require.NoError(t, os.Chmod(private, 0o600)) // a checkout has wider ones
 	}
 	require.NoError(t, os.Chmod(filepath.Join(dir, "keys"), 0o700))
+	return dir
+}
+
+// openEarlier copies the folder of a commit, proves it offline and starts an
+// orchestrator over it. Calls that a person is asked about are approved, and
+// told by their ids.
+func openEarlier(t *testing.T, commit string) (earlier, chan string) {
+	dir := copyEarlier(t, commit)
 	e := earlier{rig: &rig{t: t, dir: dir, log: &syncBuffer{}}, db: filepath.Join(dir, "vedette.sqlite")}
 	e.proveOffline()
 
