@@ -36,7 +36,9 @@ type Ledger struct {
 	// Owned by the store's writer goroutine.
 	durable   edge        // as of the last commit
 	next      edge        // with what this group appended
+	base      int64       // the place of the first record
 	leaves    []tlog.Hash // appended in this group, not yet in the tree
+	times     []time.Time // of these records
 	buf       []byte      // the leaf being encoded
 	stored    []byte      // hashes of this group, in storage order
 	pending   []byte      // head signed for this group
@@ -96,7 +98,7 @@ func (l *Ledger) appendRecord(tx *store.Tx, e Entry) (int64, error) {
 			return 0, err
 		}
 	}
-	r := Record{Index: l.durable.size + int64(len(l.leaves)), Entry: e}
+	r := Record{Index: l.base + l.durable.size + int64(len(l.leaves)), Entry: e}
 	n, err := tx.Exec(sqlInsert, r.Index, e.ID, e.Time.UnixNano(), e.Kind, e.Call, e.Decision, e.Conversation,
 		e.User, e.Agent, e.Skill, e.Outcome, e.Gate, e.Code, []byte(e.Body))
 	if err != nil {
@@ -107,8 +109,8 @@ func (l *Ledger) appendRecord(tx *store.Tx, e Entry) (int64, error) {
 	}
 	l.buf = appendLeaf(l.buf[:0], &r)
 	mark := len(l.leaves)
-	tx.OnUndo(func() { l.leaves = l.leaves[:mark] })
-	l.leaves = append(l.leaves, tlog.RecordHash(l.buf))
+	tx.OnUndo(func() { l.leaves, l.times = l.leaves[:mark], l.times[:mark] })
+	l.leaves, l.times = append(l.leaves, tlog.RecordHash(l.buf)), append(l.times, e.Time)
 	return r.Index, nil
 }
 
@@ -126,6 +128,9 @@ func (l *Ledger) sealGroup(tx *store.Tx) error {
 	if _, err := tx.Exec(sqlInsertHashes, first, l.stored); err != nil {
 		return fmt.Errorf("store tree hashes: %w", err)
 	}
+	if err := l.putTimes(tx); err != nil {
+		return err
+	}
 	signers := []*Signer{l.signer.Load()}
 	if l.successor != nil {
 		signers = append(signers, l.successor)
@@ -142,13 +147,27 @@ func (l *Ledger) sealGroup(tx *store.Tx) error {
 	return nil
 }
 
+// putTimes keeps between which times the group's records lie, by blocks.
+func (l *Ledger) putTimes(tx *store.Tx) error {
+	var blocks []timesRow
+	for i, at := range l.times {
+		blocks = addTime(blocks, l.base+l.durable.size+int64(i), l.base, at.UnixNano())
+	}
+	for _, b := range blocks {
+		if _, err := tx.Exec(sqlPutTimes, b.start, b.oldest, b.newest); err != nil {
+			return fmt.Errorf("store times: %w", err)
+		}
+	}
+	return nil
+}
+
 // onCommit takes over the tree of a group that is durable.
 func (l *Ledger) onCommit() {
 	if len(l.leaves) == 0 {
 		return
 	}
 	l.next.copyTo(&l.durable)
-	l.leaves = l.leaves[:0]
+	l.leaves, l.times = l.leaves[:0], l.times[:0]
 	signed := l.pending
 	l.newest.Store(&signed)
 	if l.successor != nil {
@@ -161,7 +180,7 @@ func (l *Ledger) onCommit() {
 // SQLite may then find the group whole when it opens the file again. So onRollback
 // does not rely on what is in memory.
 func (l *Ledger) onRollback() {
-	l.leaves, l.pending, l.successor, l.stale = l.leaves[:0], nil, nil, true
+	l.leaves, l.times, l.pending, l.successor, l.stale = l.leaves[:0], l.times[:0], nil, nil, true
 }
 
 // ExportHead returns the newest durable head. Keep the head where an attacker on the

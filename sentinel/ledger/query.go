@@ -64,6 +64,8 @@ func (r *Reader) Close() error {
 // must all match, exactly.
 type Query struct {
 	ID, Kind, Call, Decision, Conversation, User, Agent, Skill, Outcome, Gate, Code string
+	// Columns are columns of which a record must have one of several values.
+	Columns []Column
 	// By is the approver in the body of a decision: who said yes or no. Together
 	// with Since and Until it is about the time of the answer, the time of such a
 	// record. It reads the bodies of all decisions in that time.
@@ -82,40 +84,91 @@ type Query struct {
 	Limit int
 }
 
-// buildWhere builds the condition of constants and placeholders.
-func (q Query) buildWhere() (string, []any) {
-	var conds []string
-	var args []any
-	add := func(cond string, arg any) { conds, args = append(conds, cond), append(args, arg) }
-	for _, c := range []struct{ column, value string }{
+// listColumns lists what columns must have: those of the fields first. A column that isn't one of the ledger's is an
+// error.
+func (q Query) listColumns() ([]Column, error) {
+	var out []Column
+	for _, c := range []struct{ name, value string }{
 		{"id", q.ID}, {"kind", q.Kind}, {"call", q.Call}, {"decision", q.Decision}, {"conversation", q.Conversation},
 		{"user", q.User}, {"agent", q.Agent}, {"skill", q.Skill}, {"outcome", q.Outcome}, {"gate", q.Gate}, {"code", q.Code},
 	} {
 		if c.value != "" {
-			add(c.column+" = ?", c.value)
+			out = append(out, Column{c.name, []string{c.value}})
 		}
 	}
+	for _, c := range q.Columns {
+		if !isTextColumn(c.Name) {
+			return nil, fmt.Errorf("query: %q is no column of the ledger", c.Name)
+		}
+		if len(c.OneOf) > maxAlternatives {
+			return nil, fmt.Errorf("query: %d values for %s, at most %d", len(c.OneOf), c.Name, maxAlternatives)
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// maxAlternatives is how many values a query may have for one column.
+const maxAlternatives = 1000
+
+func isTextColumn(name string) bool {
+	for _, f := range (&Entry{}).listTextFields() {
+		if f.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// condition is the part of a query's SQL behind WHERE, of constants and placeholders.
+type condition struct {
+	parts []string
+	args  []any
+}
+
+func (c *condition) add(part string, args ...any) {
+	c.parts, c.args = append(c.parts, part), append(c.args, args...)
+}
+
+// addColumn adds that a column has one of its values. The plus keeps SQLite from another index than the one that
+// was chosen.
+func (c *condition) addColumn(of Column, plus string) {
+	if len(of.OneOf) == 0 {
+		c.add("0")
+		return
+	}
+	part := plus + of.Name + " = ?"
+	if len(of.OneOf) > 1 {
+		part = plus + of.Name + " IN (?" + strings.Repeat(", ?", len(of.OneOf)-1) + ")"
+	}
+	args := make([]any, len(of.OneOf))
+	for i, v := range of.OneOf {
+		args[i] = v
+	}
+	c.add(part, args...)
+}
+
+// addRest adds what a query asks for beside columns and places.
+func (c *condition) addRest(q Query) {
 	if q.By != "" {
-		add(sqlBy, q.By)
+		c.add(sqlBy, q.By)
 	}
 	if q.Without != "" {
-		add(sqlWithout, q.Without)
+		c.add(sqlWithout, q.Without)
 	}
 	if !q.Since.IsZero() {
-		add("time >= ?", q.Since.UnixNano())
+		c.add("time >= ?", q.Since.UnixNano())
 	}
 	if !q.Until.IsZero() {
-		add("time < ?", q.Until.UnixNano())
+		c.add("time < ?", q.Until.UnixNano())
 	}
-	if q.AfterIndex != nil && q.Newest {
-		add("idx < ?", *q.AfterIndex)
-	} else if q.AfterIndex != nil {
-		add("idx > ?", *q.AfterIndex)
+}
+
+func (c *condition) format() string {
+	if len(c.parts) == 0 {
+		return ""
 	}
-	if len(conds) == 0 {
-		return "", nil
-	}
-	return " WHERE " + strings.Join(conds, " AND "), args
+	return " WHERE " + strings.Join(c.parts, " AND ")
 }
 
 // List returns the matching records in the order they were appended, or newest
@@ -127,12 +180,19 @@ func (r *Reader) List(ctx context.Context, q Query) ([]Record, error) {
 	if q.Limit == 0 {
 		q.Limit = defaultLimit
 	}
-	where, args := q.buildWhere()
-	order := " ORDER BY idx"
-	if q.Newest {
-		order += " DESC"
+	out := []Record{}
+	err := r.r.Snapshot(ctx, func(tx *sql.Tx) error {
+		p, err := planQuery(ctx, tx, q)
+		if err != nil {
+			return err
+		}
+		out, err = p.read(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read ledger: %w", err)
 	}
-	return r.readRecords(ctx, where+order+" LIMIT ?", append(args, q.Limit)...)
+	return out, nil
 }
 
 // Get returns the record with this id, or the only one whose id starts with it
@@ -209,10 +269,18 @@ type Stats struct {
 // Stats counts the records that match q; its Limit, Newest and AfterIndex are
 // ignored. All its numbers are of one moment.
 func (r *Reader) Stats(ctx context.Context, q Query) (Stats, error) {
-	q.AfterIndex = nil
-	where, args := q.buildWhere()
+	columns, err := q.listColumns()
+	if err != nil {
+		return Stats{}, err
+	}
+	var c condition
+	for _, of := range columns {
+		c.addColumn(of, "")
+	}
+	c.addRest(q)
+	where, args := c.format(), c.args
 	s := Stats{Kinds: map[string]int64{}, Outcomes: map[string]int64{}, Gates: map[string]int64{}}
-	err := r.r.Snapshot(ctx, func(tx *sql.Tx) error {
+	err = r.r.Snapshot(ctx, func(tx *sql.Tx) error {
 		var first, last int64
 		row := tx.QueryRowContext(ctx, "SELECT count(*), ifnull(min(time), 0), ifnull(max(time), 0) FROM ledger_records"+where, args...)
 		if err := row.Scan(&s.Records, &first, &last); err != nil {

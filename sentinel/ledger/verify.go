@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -103,6 +105,8 @@ type verification struct {
 	tree   edge
 	stored *hashStream
 	heads  *headStream
+	times  bool // the file has the table of times
+	blocks []timesRow
 	// suspects are records whose hash is not the stored one, since the last
 	// head that agreed. Which of the two was changed, the next head tells.
 	suspects []suspect
@@ -145,6 +149,9 @@ func (v *verification) verifyAll(ctx context.Context, tx *sql.Tx) error {
 	defer cancel()
 	indexes := v.startIndexCheck(ctx)
 	if err := errors.Join(v.walkRecords(ctx, tx), v.checkEnd()); err != nil {
+		return err
+	}
+	if err := v.checkTimes(ctx, tx); err != nil {
 		return err
 	}
 	if err := indexes(&v.report); err != nil {
@@ -200,22 +207,30 @@ WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' O
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	found := map[string]bool{}
+	found := map[string]string{}
 	for rows.Next() {
 		var name, text string
 		if err := rows.Scan(&name, &text); err != nil {
 			return err
 		}
-		found[name] = true
-		if want, ok := expected[name]; !ok || want != text {
-			v.report.add(BadSchema, 0, 0, "database has a table, index, view or trigger on the ledger that is not its own")
-		}
+		found[name] = text
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
 	if len(found) == 0 {
 		return ErrNoLedger
+	}
+	expected := maps.Clone(expectedAlways)
+	if _, v.times = found["ledger_times"]; v.times {
+		maps.Copy(expected, expectedSecond)
+	} else {
+		maps.Copy(expected, expectedFirst)
+	}
+	for name, text := range found {
+		if want, ok := expected[name]; !ok || want != text {
+			v.report.add(BadSchema, 0, 0, "database has a table, index, view or trigger on the ledger that is not its own")
+		}
 	}
 	if len(found) < len(expected) && v.report.OK() {
 		v.report.add(BadSchema, 0, 0, "a table or an index of the ledger is missing")
@@ -269,6 +284,7 @@ func (v *verification) addChunk(ctx context.Context, tx *sql.Tx, c chunk) error 
 		}
 	}
 	v.addLies(c.lies)
+	v.blocks = append(v.blocks, c.blocks...)
 	n := v.tree.size
 	switch {
 	case v.stop:
@@ -454,7 +470,7 @@ func (v *verification) startIndexCheck(ctx context.Context) (finish func(*Report
 	done := make(chan answer, 1)
 	go func() {
 		var a answer
-		a.bad, a.err = checkIndexes(ctx, v.reader.r)
+		a.bad, a.err = checkIndexes(ctx, v.reader.r, v.times)
 		done <- a
 	}()
 	return func(r *Report) error {
@@ -467,8 +483,12 @@ func (v *verification) startIndexCheck(ctx context.Context) (finish func(*Report
 }
 
 // checkIndexes returns the tables whose indexes or columns disagree with their rows.
-func checkIndexes(ctx context.Context, r *store.Reader) (bad []string, err error) {
-	for _, table := range []string{"ledger_records", "ledger_heads", "ledger_hashes"} {
+func checkIndexes(ctx context.Context, r *store.Reader, times bool) (bad []string, err error) {
+	tables := []string{"ledger_records", "ledger_heads", "ledger_hashes"}
+	if times {
+		tables = append(tables, "ledger_times")
+	}
+	for _, table := range tables {
 		var said string
 		if err := r.QueryRow(ctx, "PRAGMA integrity_check("+table+")").Scan(&said); err != nil {
 			return bad, err
@@ -478,4 +498,29 @@ func checkIndexes(ctx context.Context, r *store.Reader) (bad []string, err error
 		}
 	}
 	return bad, nil
+}
+
+// checkTimes compares the table of times, which queries go by, with the records.
+func (v *verification) checkTimes(ctx context.Context, tx *sql.Tx) (err error) {
+	if v.stop || !v.times {
+		return nil
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT start, oldest, newest FROM ledger_times ORDER BY start`)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var found []timesRow
+	for rows.Next() {
+		var t timesRow
+		if err := rows.Scan(&t.start, &t.oldest, &t.newest); err != nil {
+			v.report.add(BadIndex, 0, 0, "the table of times has a row that is not its own")
+			return nil
+		}
+		found = append(found, t)
+	}
+	if rows.Err() == nil && !slices.Equal(found, v.blocks) {
+		v.report.add(BadIndex, 0, 0, "the table of times disagrees with the records")
+	}
+	return rows.Err()
 }
