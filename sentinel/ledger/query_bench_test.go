@@ -39,7 +39,7 @@ func BenchmarkNewest(b *testing.B) {
 		{"outcome deny", func(int) ledger.Query { return ledger.Query{Outcome: "deny"} }},
 		{"outcome ask, none", func(int) ledger.Query { return ledger.Query{Outcome: "ask"} }},
 		{"gate guard", func(int) ledger.Query { return ledger.Query{Gate: "guard"} }},
-		{"code", func(int) ledger.Query { return ledger.Query{Code: "guard.path"} }},
+		{"code", func(int) ledger.Query { return ledger.Query{Code: ledgertest.Entry(18).Code} }},
 		{"kind, none", func(int) ledger.Query { return ledger.Query{Kind: "held"} }},
 		{"three gates", func(int) ledger.Query {
 			return ledger.Query{Columns: []ledger.Column{{Name: "gate", OneOf: []string{"guard", "scope", "permission"}}}}

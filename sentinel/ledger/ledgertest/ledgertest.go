@@ -98,7 +98,8 @@ func Entry(n int) ledger.Entry {
 	case call%50 == 7:
 		e.Outcome, e.Gate, e.Code = "deny", "permission", "permission.denied"
 	case call%5001 == 9:
-		e.Outcome, e.Gate, e.Code = "deny", "guard", "guard.path"
+		e.Outcome, e.Gate = "deny", "guard"
+		e.Code = e.Gate + ".path"
 	case call%500_000 == 11:
 		e.Skill, e.Agent = "skill.rare", "rare_agent"
 	}
