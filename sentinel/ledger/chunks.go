@@ -34,15 +34,15 @@ type chunk struct {
 // errStop ends the reading of a chunk that is short.
 var errStop = errors.New("stop")
 
-// hashChunks hashes the records below end in several goroutines and gives the chunks out in order. Stop it by
-// cancelling ctx, and drain the channel.
-func hashChunks(ctx context.Context, r *store.Reader, end int64, derive DeriveFunc) <-chan chan chunk {
+// hashChunks hashes the records from one place up to another in several goroutines and gives the chunks out in order.
+// Stop it by cancelling ctx, and drain the channel.
+func hashChunks(ctx context.Context, r *store.Reader, begin, end int64, derive DeriveFunc) <-chan chan chunk {
 	workers := min(maxHashers, runtime.GOMAXPROCS(0))
 	out := make(chan chan chunk, workers)
 	free := make(chan struct{}, workers)
 	go func() {
 		defer close(out)
-		for from := int64(0); from < end; from += chunkSize {
+		for from := begin; from < end; from += chunkSize {
 			select {
 			case free <- struct{}{}:
 			case <-ctx.Done():

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,6 +19,9 @@ var ErrTampered = errors.New("ledger was tampered with")
 
 // ErrDuplicate is returned by AppendTx for an id that is already recorded.
 var ErrDuplicate = errors.New("a record with this id exists")
+
+// ErrClosed is returned by Open for a file of the ledger that was closed: another goes on in its place.
+var ErrClosed = errors.New("this file of the ledger was closed")
 
 // Options of a ledger; the zero value is all defaults.
 type Options struct {
@@ -44,8 +48,10 @@ type Ledger struct {
 	pending   []byte      // head signed for this group
 	successor *Signer     // signs this group's head too, and all later ones
 	stale     bool        // a group was lost: look again at what the database holds
+	before    []Before    // the files that this one goes on from
 
-	newest atomic.Pointer[[]byte]
+	newest   atomic.Pointer[[]byte]
+	upcoming atomic.Pointer[upcoming] // while another file is made to go on in place of this one
 }
 
 // Open opens the ledger in st, creating its tables when missing. It checks that
@@ -73,6 +79,7 @@ func Open(ctx context.Context, st *store.Store, signer *Signer, opts Options) (*
 		st.Unclaim("ledger")
 		return nil, err
 	}
+	st.OnMove((*mover)(l))
 	st.OnSeal(l.sealGroup)
 	st.OnCommit(l.onCommit)
 	st.OnRollback(l.onRollback)
@@ -86,7 +93,7 @@ func (l *Ledger) AppendTx(tx *store.Tx, e Entry) (int64, error) {
 	if err := e.Validate(); err != nil {
 		return 0, err
 	}
-	if e.Kind == KindKeyRotated || e.Kind == KindRestored {
+	if e.Kind == KindKeyRotated || e.Kind == KindRestored || e.Kind == KindContinued || e.Kind == KindClosed {
 		return 0, fmt.Errorf("%w: kind %s is the ledger's own", ErrEntry, e.Kind)
 	}
 	return l.appendRecord(tx, e)
@@ -196,13 +203,13 @@ func (l *Ledger) ExportHead(context.Context) ([]byte, error) {
 
 // loadRightEdge reads the right edge and holds it against the newest head.
 func (l *Ledger) loadRightEdge(tx *store.Tx) error {
-	count, signed, err := readNewestHead(tx)
+	ends, signed, err := readEnds(tx)
 	if err != nil {
 		return err
 	}
 	if signed == nil {
-		if count > 0 {
-			return fmt.Errorf("%w: %d records and no signed head", ErrTampered, count)
+		if ends.count > 0 {
+			return fmt.Errorf("%w: %d records and no signed head", ErrTampered, ends.count)
 		}
 		l.durable, l.stale = edge{}, false
 		return nil
@@ -213,8 +220,8 @@ func (l *Ledger) loadRightEdge(tx *store.Tx) error {
 		return fmt.Errorf("newest head: %w: it says that %s signed it, and the key is %s: restore the key folder that belongs to this file, "+
 			"or the file that belongs to this key", err, strings.Join(SignedBy(signed), ", "), NameKey(signer.public))
 	}
-	if head.Size != count {
-		return fmt.Errorf("%w: %d records, the newest head has %d", ErrTampered, count, head.Size)
+	if head.Size != ends.count {
+		return fmt.Errorf("%w: %d records, the newest head has %d", ErrTampered, ends.count, head.Size)
 	}
 	e := edge{size: head.Size}
 	for _, i := range listEdgeIndexes(head.Size) {
@@ -227,20 +234,56 @@ func (l *Ledger) loadRightEdge(tx *store.Tx) error {
 	if head.Size == 0 || e.computeRoot() != head.Root {
 		return fmt.Errorf("%w: stored tree does not have the root of the newest head", ErrTampered)
 	}
-	l.durable, l.stale = e, false
+	if l.before, err = ends.readBefore(); err != nil {
+		return err
+	}
+	l.base, l.durable, l.stale = ends.base, e, false
 	l.newest.Store(&signed)
 	return nil
 }
 
-// readNewestHead returns the number of records and the newest head, nil if none.
-func readNewestHead(tx *store.Tx) (count int64, signed []byte, err error) {
-	if _, err := tx.QueryRow([]any{&count}, sqlCount); err != nil {
-		return 0, nil, fmt.Errorf("read ledger: %w", err)
+// fileEnds are where the records of a file begin and end.
+type fileEnds struct {
+	base, count int64
+	first, last Record
+}
+
+// readEnds reads the ends of the file and its newest head, nil if none.
+func readEnds(tx *store.Tx) (e fileEnds, signed []byte, err error) {
+	for order, into := range map[string]*Record{"": &e.first, " DESC": &e.last} {
+		query := "SELECT idx, kind, body FROM ledger_records ORDER BY idx" + order + " LIMIT 1"
+		var body []byte
+		found, err := tx.QueryRow([]any{&into.Index, &into.Kind, &body}, query)
+		if err != nil {
+			return e, nil, fmt.Errorf("read ledger: %w", err)
+		}
+		if into.Body = body; found {
+			e.count = 1
+		}
+	}
+	if e.base = e.first.Index; e.count > 0 {
+		e.count = e.last.Index + 1 - e.base
 	}
 	if _, err := tx.QueryRow([]any{&signed}, sqlNewestHead); err != nil {
-		return 0, nil, fmt.Errorf("read heads: %w", err)
+		return e, nil, fmt.Errorf("read heads: %w", err)
 	}
-	return count, signed, nil
+	return e, signed, nil
+}
+
+// readBefore reads what the file goes on from. The error is ErrClosed where another file goes on from this one.
+func (e fileEnds) readBefore() ([]Before, error) {
+	var c closedBody
+	if e.last.Kind == KindClosed && json.Unmarshal(e.last.Body, &c) == nil {
+		return nil, fmt.Errorf("%w: it goes on in file %d, which is not there: restore it", ErrClosed, c.Number)
+	}
+	if e.base == 0 {
+		return nil, nil
+	}
+	b, ok := readContinued(&e.first)
+	if !ok {
+		return nil, fmt.Errorf("%w: it begins at record %d and does not say what it goes on from", ErrTampered, e.base)
+	}
+	return b.Before, nil
 }
 
 // readStoredHash returns one hash of the tree by tlog's index.

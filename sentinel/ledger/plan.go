@@ -291,14 +291,34 @@ func (r *Reader) Values(ctx context.Context, column string, most int) (list []st
 	if x.only == "" {
 		x.only = "1"
 	}
-	err = r.r.Snapshot(ctx, func(tx *sql.Tx) error {
+	parts, err := r.listParts(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	complete = true
+	for _, p := range parts {
+		found, whole, err := p.listValues(ctx, column, x.only, most)
+		if err != nil {
+			return nil, false, err
+		}
+		list, complete = append(list, found...), complete && whole
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	complete = complete && len(list) <= most
+	return append(list[:min(len(list), most)], x.without...), complete, nil
+}
+
+// listValues lists the values in the index of one file.
+func (p part) listValues(ctx context.Context, column, only string, most int) (list []string, complete bool, err error) {
+	err = p.r.Snapshot(ctx, func(tx *sql.Tx) error {
 		second, err := hasTimes(ctx, tx)
 		if err != nil || !second && !slices.Contains(alwaysIndexed, column) {
 			return err
 		}
 		for last := ""; ; {
 			var next sql.NullString
-			query := "SELECT min(" + column + ") FROM ledger_records WHERE " + column + " > ? AND " + x.only
+			query := "SELECT min(" + column + ") FROM ledger_records WHERE " + column + " > ? AND " + only
 			if err := tx.QueryRowContext(ctx, query, last).Scan(&next); err != nil {
 				return err
 			}
@@ -312,7 +332,7 @@ func (r *Reader) Values(ctx context.Context, column string, most int) (list []st
 			list, last = append(list, next.String), next.String
 		}
 	})
-	return append(list, x.without...), complete, err
+	return list, complete, err
 }
 
 // timesRow is a row of ledger_times.

@@ -25,7 +25,7 @@ const (
 	minPrefix    = 4
 )
 
-// Reader reads a ledger. It verifies nothing; that is what Verify is for.
+// Reader reads a ledger, through all its files that are there. It verifies nothing; that is what Verify is for.
 type Reader struct {
 	r     *store.Reader
 	owned bool
@@ -42,14 +42,7 @@ func OpenReader(ctx context.Context, path string) (*Reader, error) {
 }
 
 // NewestHead returns the newest head in the database, whose signature is not checked. ErrNotFound: there is none.
-func (r *Reader) NewestHead(ctx context.Context) ([]byte, error) {
-	var signed []byte
-	err := r.r.QueryRow(ctx, sqlNewestHead).Scan(&signed)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("%w: ledger is empty", ErrNotFound)
-	}
-	return signed, err
-}
+func (r *Reader) NewestHead(ctx context.Context) ([]byte, error) { return part{r: r.r}.newestHead(ctx) }
 
 // Close closes a reader of OpenReader. On the reader inside of a Ledger it does
 // nothing: that one belongs to the store.
@@ -180,15 +173,11 @@ func (r *Reader) List(ctx context.Context, q Query) ([]Record, error) {
 	if q.Limit == 0 {
 		q.Limit = defaultLimit
 	}
-	out := []Record{}
-	err := r.r.Snapshot(ctx, func(tx *sql.Tx) error {
-		p, err := planQuery(ctx, tx, q)
-		if err != nil {
-			return err
-		}
-		out, err = p.read(ctx, tx)
-		return err
-	})
+	parts, err := r.listParts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, err := listThrough(ctx, parts, q)
 	if err != nil {
 		return nil, fmt.Errorf("read ledger: %w", err)
 	}
@@ -201,16 +190,27 @@ func (r *Reader) Get(ctx context.Context, idOrPrefix string) (Record, error) {
 	if !isValidID(idOrPrefix) {
 		return Record{}, ErrNotFound
 	}
-	found, err := r.readRecords(ctx, " WHERE id = ?", idOrPrefix)
+	parts, err := r.listParts(ctx)
 	if err != nil {
 		return Record{}, err
 	}
-	if len(found) == 0 && len(idOrPrefix) >= minPrefix {
+	var found []Record
+	for _, p := range parts {
+		exact, err := p.readRecords(ctx, " WHERE id = ?", idOrPrefix)
+		if err != nil || len(exact) > 0 {
+			return append(exact, Record{})[0], err
+		}
+	}
+	for _, p := range parts {
+		if len(idOrPrefix) < minPrefix {
+			break
+		}
 		// '~' sorts after every character that an id may have.
-		found, err = r.readRecords(ctx, " WHERE id >= ? AND id < ? LIMIT 2", idOrPrefix, idOrPrefix+"~")
+		more, err := p.readRecords(ctx, " WHERE id >= ? AND id < ? LIMIT 2", idOrPrefix, idOrPrefix+"~")
 		if err != nil {
 			return Record{}, err
 		}
+		found = append(found, more...)
 	}
 	switch len(found) {
 	case 0:
@@ -219,23 +219,6 @@ func (r *Reader) Get(ctx context.Context, idOrPrefix string) (Record, error) {
 		return found[0], nil
 	}
 	return Record{}, ErrAmbiguous
-}
-
-func (r *Reader) readRecords(ctx context.Context, tail string, args ...any) (_ []Record, err error) {
-	rows, err := r.r.Query(ctx, "SELECT "+sqlColumns+" FROM ledger_records"+tail, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read ledger: %w", err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	out := []Record{}
-	for rows.Next() {
-		var rec Record
-		if err := scanRecord(rows, &rec); err != nil {
-			return nil, err
-		}
-		out = append(out, rec)
-	}
-	return out, rows.Err()
 }
 
 func scanRecord(rows *sql.Rows, r *Record) error {
@@ -267,7 +250,7 @@ type Stats struct {
 }
 
 // Stats counts the records that match q; its Limit, Newest and AfterIndex are
-// ignored. All its numbers are of one moment.
+// ignored, and what Without leaves out is told within each file. All numbers of a file are of one moment.
 func (r *Reader) Stats(ctx context.Context, q Query) (Stats, error) {
 	columns, err := q.listColumns()
 	if err != nil {
@@ -280,26 +263,40 @@ func (r *Reader) Stats(ctx context.Context, q Query) (Stats, error) {
 	c.addRest(q)
 	where, args := c.format(), c.args
 	s := Stats{Kinds: map[string]int64{}, Outcomes: map[string]int64{}, Gates: map[string]int64{}}
-	err = r.r.Snapshot(ctx, func(tx *sql.Tx) error {
-		var first, last int64
-		row := tx.QueryRowContext(ctx, "SELECT count(*), ifnull(min(time), 0), ifnull(max(time), 0) FROM ledger_records"+where, args...)
-		if err := row.Scan(&s.Records, &first, &last); err != nil {
-			return err
-		}
-		if s.Records > 0 {
-			s.First, s.Last = time.Unix(0, first).UTC(), time.Unix(0, last).UTC()
-		}
-		for column, into := range map[string]map[string]int64{"kind": s.Kinds, "outcome": s.Outcomes, "gate": s.Gates} {
-			if err := countByColumn(ctx, tx, column, where, args, into); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	parts, err := r.listParts(ctx)
 	if err != nil {
-		return Stats{}, fmt.Errorf("count ledger: %w", err)
+		return Stats{}, err
+	}
+	for _, p := range parts {
+		if err := p.r.Snapshot(ctx, func(tx *sql.Tx) error { return s.add(ctx, tx, where, args) }); err != nil {
+			return Stats{}, fmt.Errorf("count ledger: %w", err)
+		}
 	}
 	return s, nil
+}
+
+// add counts the records of one file.
+func (s *Stats) add(ctx context.Context, tx *sql.Tx, where string, args []any) error {
+	var n, first, last int64
+	row := tx.QueryRowContext(ctx, "SELECT count(*), ifnull(min(time), 0), ifnull(max(time), 0) FROM ledger_records"+where, args...)
+	if err := row.Scan(&n, &first, &last); err != nil {
+		return err
+	}
+	if from, to := time.Unix(0, first).UTC(), time.Unix(0, last).UTC(); n > 0 {
+		if s.First.IsZero() || from.Before(s.First) {
+			s.First = from
+		}
+		if to.After(s.Last) {
+			s.Last = to
+		}
+	}
+	s.Records += n
+	for column, into := range map[string]map[string]int64{"kind": s.Kinds, "outcome": s.Outcomes, "gate": s.Gates} {
+		if err := countByColumn(ctx, tx, column, where, args, into); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func countByColumn(ctx context.Context, tx *sql.Tx, column, where string, args []any, into map[string]int64) (err error) {
@@ -315,7 +312,7 @@ func countByColumn(ctx context.Context, tx *sql.Tx, column, where string, args [
 			return err
 		}
 		if key != "" {
-			into[key] = n
+			into[key] += n
 		}
 	}
 	return rows.Err()

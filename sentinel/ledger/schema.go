@@ -88,6 +88,7 @@ AND +other.decision = ledger_records.decision AND +other.kind = ?)`
 	sqlBy = `kind = 'decision' AND CASE WHEN json_valid(CAST(body AS TEXT))
 THEN json_extract(CAST(body AS TEXT), '$.approver') = ? ELSE 0 END`
 
+	sqlFirst      = `SELECT ifnull(min(idx), 0) FROM ledger_records`
 	sqlCount      = `SELECT ifnull(max(idx) + 1, 0) FROM ledger_records`
 	sqlNewestHead = `SELECT note FROM ledger_heads ORDER BY size DESC LIMIT 1`
 	sqlHash       = `SELECT first, hashes FROM ledger_hashes WHERE first <= ? ORDER BY first DESC LIMIT 1`

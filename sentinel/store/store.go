@@ -24,7 +24,7 @@ const (
 
 // Options says which database to open and how. Only Path is required.
 type Options struct {
-	// Path is the database file. It is created with mode 0600 when missing;
+	// Path is the first database file. It is created with mode 0600 when there is none of the store's;
 	// its folder must exist.
 	Path string
 	// Driver is the kind of database. If empty, DriverSQLite.
@@ -89,6 +89,12 @@ type Store struct {
 	mu     sync.Mutex // guards changes of hooks, and claims
 	hooks  atomic.Pointer[hooks]
 	claims map[string]bool
+	movers []Mover
+	file   atomic.Pointer[File] // that is written to
+
+	moving sync.Mutex // held while another file is made
+	older  sync.Mutex // held while older files are written to
+	clean  map[int]bool
 
 	// Of whichever goroutine does the writer's work, one at a time.
 	w     writer
@@ -143,12 +149,23 @@ func CheckFolder(path string) error {
 
 // startWriter opens both connections and starts the writer's goroutine.
 func (s *Store) startWriter(ctx context.Context) error {
-	if err := prepareFile(s.opts.Path); err != nil {
+	if err := removeUnfinished(s.opts.Path); err != nil {
 		return err
 	}
-	conn, err := openConnection(ctx, s.opts)
+	file, err := FindNewest(s.opts.Path)
+	if errors.Is(err, ErrNoFile) {
+		file, err = File{1, s.opts.Path}, nil
+	}
 	if err != nil {
-		return fmt.Errorf("open database %s: %w", s.opts.Path, err)
+		return err
+	}
+	s.file.Store(&file)
+	if err := prepareFile(file.Path); err != nil {
+		return err
+	}
+	conn, err := openConnection(ctx, file.Path, s.opts.BusyTimeout)
+	if err != nil {
+		return fmt.Errorf("open database %s: %w", file.Path, err)
 	}
 	s.w.conn = conn
 	if s.reader, err = OpenReader(ctx, s.opts.Path); err != nil {
@@ -210,8 +227,11 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.lock.release())
 }
 
-// Path is the absolute path of the database file.
+// Path is the absolute path that the store was opened by: that of its first file.
 func (s *Store) Path() string { return s.opts.Path }
+
+// File is the file that is written to.
+func (s *Store) File() File { return *s.file.Load() }
 
 // Reader reads beside the writer. It belongs to the store; do not close it.
 func (s *Store) Reader() *Reader { return s.reader }
