@@ -125,7 +125,8 @@ func (m recordMaker) describePremises(r *Record, c Call, d Decision) {
 	}
 	k.Base = w.keepBase(g, t)
 	end := keptBlock{}
-	k.StepsBefore, end = w.keepBlocks(len(t.steps), func(i int) *keptName { return &t.steps[i].readingOf().block }, func(b *keptBlock, i int) {
+	nameStep := func(i int) *keptName { return &t.steps[i].readingOf().block }
+	k.StepsBefore, end = w.keepBlocks(len(t.steps), nameStep, func(b *keptBlock, i int) {
 		b.Steps = append(b.Steps, w.keepStep(t.steps[i], false))
 	})
 	k.Steps = end.Steps
@@ -134,7 +135,8 @@ func (m recordMaker) describePremises(r *Record, c Call, d Decision) {
 		b.Places = append(b.Places, keptPlace{h.at, w.keepStep(h.step, false), h.by, h.n})
 	})
 	k.Heard = end.Places
-	k.TriedBefore, end = w.keepBlocks(len(t.tried), func(i int) *keptName { return &t.tried[i].step.readingOf().block }, func(b *keptBlock, i int) {
+	nameTried := func(i int) *keptName { return &t.tried[i].step.readingOf().block }
+	k.TriedBefore, end = w.keepBlocks(len(t.tried), nameTried, func(b *keptBlock, i int) {
 		b.Places = append(b.Places, keptPlace{At: t.tried[i].at, Step: w.keepStep(t.tried[i].step, false)})
 	})
 	k.Tried = end.Places

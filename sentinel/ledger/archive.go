@@ -18,6 +18,9 @@ type upcoming struct {
 	end    Before  // how the file before it ended
 }
 
+// StepClose is the step of Archive behind those of store.Store.Succeed: the file that was in use gets its last record.
+const StepClose = "close"
+
 // ErrNothing is returned by Archive where the file in use has no records.
 var ErrNothing = errors.New("the ledger has no records to archive")
 
@@ -52,6 +55,9 @@ func (l *Ledger) Archive(ctx context.Context, next *Signer, by string, onStep fu
 	if err != nil {
 		return out, err
 	}
+	if onStep != nil {
+		onStep(StepClose)
+	}
 	out = Archived{Archive{up.end, h.Size, h.Origin, from.Path}, to, next.public}
 	return out, l.closeFile(ctx, from, up.old, by)
 }
@@ -85,7 +91,7 @@ func (m *mover) Finish(to *store.Move) error {
 	}
 	up.old = m.signer.Load()
 	up.end = Before{Number: to.From.Number, From: m.base, Head: string(*newest), Key: up.old.public}
-	body, err := json.Marshal(continuedBody{V: 1, By: up.by, Before: append(append([]Before{}, m.before...), up.end)})
+	body, err := json.Marshal(continuedBody{V: 1, By: up.by, Key: up.signer.public, Before: append(append([]Before{}, m.before...), up.end)})
 	if err != nil {
 		return fmt.Errorf("first record of a file: %w", err)
 	}
@@ -94,7 +100,7 @@ func (m *mover) Finish(to *store.Move) error {
 			return fmt.Errorf("make the ledger's tables: %w", err)
 		}
 	}
-	up.begun = &Ledger{now: m.now, base: m.base + m.durable.size + 1}
+	up.begun = &Ledger{now: m.now, base: m.base + m.durable.size + 1, voucher: up.old}
 	up.begun.signer.Store(up.signer)
 	e := Entry{ID: continuedRecord + fmt.Sprint(to.To.Number), Time: m.now(), Kind: KindContinued, Body: body}
 	if err := e.Validate(); err != nil {

@@ -51,6 +51,9 @@ type keySpan struct {
 	verifier note.Verifier
 	key      string
 	from, to int64
+	// voucher signed the head of the file's first record too: the last key of the file before. nil where there is none, or
+	// it isn't known.
+	voucher note.Verifier
 }
 
 // Keyring is a public key that is trusted, and those that are linked to it. A key is linked where a record
@@ -127,12 +130,15 @@ func newKeyring(publicKey string, list []handover) (ring *Keyring, broken []int6
 			broken = append(broken, h.index)
 		}
 	}
-	ring = &Keyring{[]keySpan{{trusted, publicKey, 0, math.MaxInt64}}}
+	ring = &Keyring{[]keySpan{{verifier: trusted, key: publicKey, to: math.MaxInt64}}}
 	for i, h := range list { // forwards from the trusted key
 		ring.linkNewer(h, sizes[i])
 	}
 	for i, h := range slices.Backward(list) { // and backwards
 		ring.linkOlder(h, sizes[i])
+	}
+	for _, h := range list {
+		ring.noteVoucher(h)
 	}
 	for _, h := range slices.Backward(list) { // files that aren't there have no records of their own
 		if h.kind == KindContinued && ring.trusts(h) {
@@ -158,6 +164,35 @@ func (k *Keyring) linkNewer(h handover, size int64) {
 			last.to = head.Size
 			k.spans = append(k.spans, newSpan(h.closed.Key, 0, math.MaxInt64))
 		}
+	case KindContinued: // its head says so, also where the file before could not be closed yet
+		end, err := PeekHead([]byte(h.continued.last().Head))
+		next, verr := note.NewVerifier(h.continued.Key)
+		if err != nil || verr != nil || h.continued.last().Key != last.key || !isSignedBy(h.signed, last.verifier) {
+			return
+		}
+		if _, err := openSignedHead(h.signed, next); err == nil && next.Name() != last.verifier.Name() {
+			last.to = end.Size + 1
+			k.spans = append(k.spans, newSpan(h.continued.Key, 0, math.MaxInt64))
+		}
+	}
+}
+
+// isSignedBy reports whether a note bears the signature of a key, whatever its text says.
+func isSignedBy(signed []byte, v note.Verifier) bool {
+	_, err := note.Open(signed, note.VerifierList(v))
+	return err == nil
+}
+
+// noteVoucher remembers which key has signed the first head of a file beside the file's own.
+func (k *Keyring) noteVoucher(h handover) {
+	if h.kind != KindContinued {
+		return
+	}
+	v, err := note.NewVerifier(h.continued.last().Key)
+	for i := range k.spans {
+		if err == nil && k.spans[i].key == h.continued.Key {
+			k.spans[i].voucher = v
+		}
 	}
 }
 
@@ -172,7 +207,7 @@ func (k *Keyring) linkOlder(h handover, size int64) {
 		}
 	case KindContinued:
 		if _, err := openSignedHead(h.signed, first.verifier); err == nil {
-			k.addBefore(h.continued.Before[len(h.continued.Before)-1:])
+			k.addBefore([]Before{h.continued.last()})
 		}
 	}
 }
@@ -208,7 +243,7 @@ func (k *Keyring) rankOf(origin string) int {
 // newSpan is of a key that was read before.
 func newSpan(key string, from, to int64) keySpan {
 	v, _ := note.NewVerifier(key)
-	return keySpan{v, key, from, to}
+	return keySpan{verifier: v, key: key, from: from, to: to}
 }
 
 // checkRotation returns the size of a rotation's head, 0 where it doesn't bear the signatures of both keys.
@@ -259,6 +294,9 @@ func (k *Keyring) parseStoredHead(signed []byte, size int64) (Head, error) {
 	for _, s := range k.spans {
 		if s.verifier.Name() == peeked.Origin && s.from <= size && size <= s.to {
 			list = append(list, s.verifier)
+			if size == 1 && s.voucher != nil {
+				list = append(list, s.voucher)
+			}
 		}
 	}
 	n, err := note.Open(signed, note.VerifierList(list...))

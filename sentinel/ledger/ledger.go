@@ -47,6 +47,7 @@ type Ledger struct {
 	stored    []byte      // hashes of this group, in storage order
 	pending   []byte      // head signed for this group
 	successor *Signer     // signs this group's head too, and all later ones
+	voucher   *Signer     // signs this group's head too: the last key of the file before
 	stale     bool        // a group was lost: look again at what the database holds
 	before    []Before    // the files that this one goes on from
 
@@ -85,6 +86,9 @@ func Open(ctx context.Context, st *store.Store, signer *Signer, opts Options) (*
 	st.OnRollback(l.onRollback)
 	return l, nil
 }
+
+// PublicKey is the key that verifies the newest head.
+func (l *Ledger) PublicKey() string { return l.signer.Load().public }
 
 // AppendTx appends e in the submission of tx and returns its index, counted
 // from 0. ErrEntry: e is not acceptable. ErrDuplicate: its id is taken. The
@@ -139,8 +143,10 @@ func (l *Ledger) sealGroup(tx *store.Tx) error {
 		return err
 	}
 	signers := []*Signer{l.signer.Load()}
-	if l.successor != nil {
-		signers = append(signers, l.successor)
+	for _, also := range []*Signer{l.successor, l.voucher} {
+		if also != nil {
+			signers = append(signers, also)
+		}
 	}
 	head := Head{Origin: signers[0].signer.Name(), Size: l.next.size, Root: l.next.computeRoot(), Time: l.now()}
 	signed, err := head.signAsNote(signers...)
@@ -199,6 +205,12 @@ func (l *Ledger) ExportHead(context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("%w: ledger is empty", ErrNotFound)
 	}
 	return append([]byte(nil), *p...), nil
+}
+
+// Prove returns a proof that the record of this index is in the ledger, under the newest head of its file.
+// ErrNotFound: the head covers no such record, or its file isn't there. ErrTampered: the stored tree has holes.
+func (l *Ledger) Prove(ctx context.Context, index int64) (Proof, error) {
+	return l.ProveRecord(ctx, l.signer.Load().public, index)
 }
 
 // loadRightEdge reads the right edge and holds it against the newest head.

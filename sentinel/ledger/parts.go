@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
@@ -194,9 +195,14 @@ type Before struct {
 type continuedBody struct {
 	V  int    `json:"v"`
 	By string `json:"by,omitempty"`
+	// Key is the public key that the file begins with. The last key of the file before signs the head over this record too.
+	Key string `json:"key"`
 	// Before are the files before this one, the oldest first.
 	Before []Before `json:"before"`
 }
+
+// last is the file right before this one.
+func (b continuedBody) last() Before { return b.Before[len(b.Before)-1] }
 
 // closedBody is the body of a record of KindClosed.
 type closedBody struct {
@@ -261,4 +267,14 @@ func (r *Reader) Archives(ctx context.Context) ([]Archive, error) {
 		}
 	}
 	return out, nil
+}
+
+// FileBegan returns the time of the first record of the file in use; zero where there is none.
+func (r *Reader) FileBegan(ctx context.Context) (time.Time, error) {
+	var ns int64
+	err := r.r.QueryRow(ctx, `SELECT ifnull((SELECT time FROM ledger_records ORDER BY idx LIMIT 1), 0)`).Scan(&ns)
+	if err != nil || ns == 0 {
+		return time.Time{}, err
+	}
+	return time.Unix(0, ns).UTC(), nil
 }

@@ -35,12 +35,6 @@ type Proof struct {
 	Keys []Proof `json:"keys,omitempty"`
 }
 
-// Prove returns a proof that the record of this index is in the ledger, under the newest head of its file.
-// ErrNotFound: the head covers no such record, or its file isn't there. ErrTampered: the stored tree has holes.
-func (l *Ledger) Prove(ctx context.Context, index int64) (Proof, error) {
-	return l.ProveRecord(ctx, l.signer.Load().public, index)
-}
-
 // ProveRecord is Ledger.Prove beside the process that writes. The heads are those of the key, or of one that is
 // linked to it. The errors are those of ParseHead too.
 func (r *Reader) ProveRecord(ctx context.Context, publicKey string, index int64) (Proof, error) {
@@ -171,7 +165,7 @@ func (r *Reader) proveLaterFiles(ctx context.Context, older Head, newer []byte, 
 		if !ok {
 			return nil, end, ErrNotFound
 		}
-		signed = []byte(b.Before[len(b.Before)-1].Head)
+		signed = []byte(b.last().Head)
 		if head, err = PeekHead(signed); err != nil {
 			return nil, end, ErrNotFound
 		}
@@ -246,7 +240,7 @@ func checkLaterFiles(ring *Keyring, c Consistency, older, newer Head) (end Head,
 		if !ok {
 			return end, ErrProof
 		}
-		signed = b.Before[len(b.Before)-1].Head
+		signed = b.last().Head
 		if end, err = ring.ParseHead([]byte(signed)); err != nil {
 			return end, err
 		}

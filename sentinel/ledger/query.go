@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -219,6 +220,34 @@ func (r *Reader) Get(ctx context.Context, idOrPrefix string) (Record, error) {
 		return found[0], nil
 	}
 	return Record{}, ErrAmbiguous
+}
+
+// Values lists the values that records may have in a column: those of its index, and those that the index leaves out.
+// complete is false where there are more than most in the index, or the file has no index that tells.
+func (r *Reader) Values(ctx context.Context, column string, most int) (list []string, complete bool, err error) {
+	x, indexed := columnIndexes()[column]
+	if !indexed {
+		return nil, false, fmt.Errorf("query: the ledger has no index on %q", column)
+	}
+	if x.only == "" {
+		x.only = "1"
+	}
+	parts, err := r.listParts(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	complete = true
+	for _, p := range parts {
+		found, whole, err := p.listValues(ctx, column, x.only, most)
+		if err != nil {
+			return nil, false, err
+		}
+		list, complete = append(list, found...), complete && whole
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	complete = complete && len(list) <= most
+	return append(list[:min(len(list), most)], x.without...), complete, nil
 }
 
 func scanRecord(rows *sql.Rows, r *Record) error {

@@ -195,7 +195,7 @@ func (v *verification) readLinks(ctx context.Context) error {
 	v.ring, v.report.Keys = ring, ring.Keys()
 	for i, f := range v.files[1:] {
 		if b, ok := f.continues(); ok {
-			h, _ := PeekHead([]byte(b.Before[len(b.Before)-1].Head)) // continues has read it
+			h, _ := PeekHead([]byte(b.last().Head)) // continues has read it
 			v.files[i].end = h.Size
 		}
 	}

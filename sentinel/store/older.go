@@ -5,23 +5,14 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"slices"
 )
 
-// WriteOlder runs fn in a transaction of an older file of the store, which is durable when it returns nil.
-func (s *Store) WriteOlder(ctx context.Context, file File, fn func(tx *Tx) error) (err error) {
-	s.older.Lock()
-	defer s.older.Unlock()
-	return s.writeFile(ctx, file, func(m *Move) error {
-		if err := m.Do(fn); err != nil {
-			return err
-		}
-		_, _ = m.c.checkpoint(s.opts.BusyTimeout) // the file alone has all then; where readers hold it, later
-		return nil
-	})
-}
+// olderFiles are the files of a store that another goes on from.
+type olderFiles struct{ *Store }
 
 // writeFile opens an older file for writing. The caller holds s.older.
-func (s *Store) writeFile(ctx context.Context, file File, fn func(m *Move) error) (err error) {
+func (s olderFiles) writeFile(ctx context.Context, file File, fn func(m *Move) error) (err error) {
 	if file.Number >= s.File().Number {
 		return fmt.Errorf("database file %d is the one in use", file.Number)
 	}
@@ -39,10 +30,8 @@ func (s *Store) writeFile(ctx context.Context, file File, fn func(m *Move) error
 // cleanStep is how many rows of an older file are removed in one transaction.
 const cleanStep = 2000
 
-// CleanOlder removes from older files what has moved on: all tables but those that stay there. Nothing of it is left
-// in their pages or logs when it returns nil. It costs nothing where that was done before. ErrBusy: readers hold an
-// older file.
-func (s *Store) CleanOlder(ctx context.Context) error {
+// cleanAll is Store.CleanOlder.
+func (s olderFiles) cleanAll(ctx context.Context) error {
 	if s.File().Number == 1 {
 		return nil
 	}
@@ -70,7 +59,7 @@ func (s *Store) CleanOlder(ctx context.Context) error {
 }
 
 // cleanFile removes what has moved on from one file.
-func (s *Store) cleanFile(ctx context.Context, f File) error {
+func (s olderFiles) cleanFile(ctx context.Context, f File) error {
 	gone, err := s.listMoved(ctx, f)
 	if err != nil || len(gone) == 0 {
 		return err
@@ -105,28 +94,33 @@ const (
 	sqlMark   = `CREATE TABLE IF NOT EXISTS store_unclean (one INTEGER NOT NULL) STRICT`
 )
 
-// listMoved lists the tables of an older file that have moved on.
-func (s *Store) listMoved(ctx context.Context, f File) (out []string, err error) {
+// listMoved lists the tables of an older file that have moved on: all but those that the file in use names.
+func (s olderFiles) listMoved(ctx context.Context, f File) (out []string, err error) {
+	kept, err := listNames(ctx, s.reader, `SELECT name FROM store_kept`)
+	if err != nil {
+		return nil, err
+	}
 	r, err := OpenFile(ctx, f)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	rows, err := r.Query(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`)
+	all, err := listNames(ctx, r, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`)
+	return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(kept, name) }), err
+}
+
+func listNames(ctx context.Context, r *Reader, query string) (out []string, err error) {
+	rows, err := r.Query(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	movers := s.listMovers()
 	for rows.Next() {
 		var name string
 		if err := rows.Scan(&name); err != nil {
 			return nil, err
 		}
-		owner := findOwner(movers, name)
-		if name != "store_migrations" && (owner == nil || !owner.Stays(name)) {
-			out = append(out, name)
-		}
+		out = append(out, name)
 	}
 	return out, rows.Err()
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -267,6 +268,48 @@ func (s *Store) registerHook(add func(*hooks)) {
 	add(next)
 	s.hooks.Store(next)
 }
+
+// OnMove registers a Mover.
+func (s *Store) OnMove(m Mover) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.movers = append(slices.Clip(s.movers), m)
+}
+
+// listMovers returns the Movers that are registered by now.
+func (s *Store) listMovers() []Mover {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.movers
+}
+
+// Succeed has another file go on in place of the one that is written to, which stays as an archive. What lives is
+// copied by the Movers and the Store; Submit waits for the last part of that. A process that is killed at any
+// moment goes on with the one file or with the other: the next one counts from when it has its name, and is whole
+// by then. onStep is told of each step before it; nil for none. After an error the old file goes on.
+//
+// What stays in the old file beside the tables that are kept is removed by CleanOlder.
+func (s *Store) Succeed(ctx context.Context, onStep func(step string)) (File, error) {
+	return succession{s}.run(ctx, onStep)
+}
+
+// WriteOlder runs fn in a transaction of an older file of the store, which is durable when it returns nil.
+func (s *Store) WriteOlder(ctx context.Context, file File, fn func(tx *Tx) error) (err error) {
+	s.older.Lock()
+	defer s.older.Unlock()
+	return olderFiles{s}.writeFile(ctx, file, func(m *Move) error {
+		if err := m.Do(fn); err != nil {
+			return err
+		}
+		_, _ = m.c.checkpoint(s.opts.BusyTimeout) // the file alone has all then; where readers hold it, later
+		return nil
+	})
+}
+
+// CleanOlder removes from older files what has moved on: all tables but those that stay there. Nothing of it is left
+// in their pages or logs when it returns nil. It costs nothing where that was done before. ErrBusy: readers hold an
+// older file.
+func (s *Store) CleanOlder(ctx context.Context) error { return olderFiles{s}.cleanAll(ctx) }
 
 // Claim reserves name for one user of the store, for as long as the store is
 // open. A package that keeps state in memory about its tables claims its name,

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 )
 
 // Mover carries the tables of one package to the next file of a store. Tables of no Mover are copied as they are.
@@ -26,20 +25,6 @@ type Mover interface {
 	// where it doesn't after all.
 	Moved(from, to File)
 	Abandoned()
-}
-
-// OnMove registers a Mover.
-func (s *Store) OnMove(m Mover) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.movers = append(slices.Clip(s.movers), m)
-}
-
-// listMovers returns the Movers that are registered by now.
-func (s *Store) listMovers() []Mover {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.movers
 }
 
 // Move is a database file that is being made. In its statements, old is the schema of the file before it.
@@ -90,13 +75,11 @@ const (
 // ErrMoving is returned by Succeed while another call of it is under way.
 var ErrMoving = errors.New("another database file is being made already")
 
-// Succeed has another file go on in place of the one that is written to, which stays as an archive. What lives is
-// copied by the Movers and the Store; Submit waits for the last part of that. A process that is killed at any
-// moment goes on with the one file or with the other: the next one counts from when it has its name, and is whole
-// by then. onStep is told of each step before it; nil for none. After an error the old file goes on.
-//
-// What stays in the old file beside the tables that are kept is removed by CleanOlder.
-func (s *Store) Succeed(ctx context.Context, onStep func(step string)) (to File, err error) {
+// succession makes the next file of a store.
+type succession struct{ *Store }
+
+// run is Store.Succeed.
+func (s succession) run(ctx context.Context, onStep func(step string)) (to File, err error) {
 	if !s.moving.TryLock() {
 		return to, ErrMoving
 	}
@@ -139,7 +122,7 @@ func (s *Store) Succeed(ctx context.Context, onStep func(step string)) (to File,
 }
 
 // beginMove makes the file with the tables of the old one.
-func (s *Store) beginMove(ctx context.Context, from, to File) (_ *Move, err error) {
+func (s succession) beginMove(ctx context.Context, from, to File) (_ *Move, err error) {
 	folder := filepath.Dir(to.Path)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, err
@@ -171,7 +154,7 @@ func (s *Store) beginMove(ctx context.Context, from, to File) (_ *Move, err erro
 		return nil, err
 	}
 	for _, t := range list {
-		if owner := findOwner(s.listMovers(), t.name); owner != nil && owner.Stays(t.name) {
+		if owner := findOwner(s.listMovers(), t.name); owner != nil && owner.Stays(t.name) || t.name == keptTable {
 			continue
 		}
 		if err := m.c.runScript(t.sql); err != nil {
@@ -241,16 +224,23 @@ func (m *Move) makeIndexes(movers []Mover) error {
 }
 
 // finishMove copies the rest and puts the next file in place. It runs in the writer's goroutine.
-func (s *Store) finishMove(m *Move, onStep func(string)) error {
+func (s succession) finishMove(m *Move, onStep func(string)) error {
 	onStep(StepFinish)
 	movers := s.listMovers()
 	tables, err := m.listObjects("table")
 	if err != nil {
 		return err
 	}
+	var stays []string
 	err = m.Do(func(tx *Tx) error {
 		for _, t := range tables {
-			if findOwner(movers, t.name) != nil {
+			if t.name == keptTable {
+				continue
+			}
+			if owner := findOwner(movers, t.name); owner != nil {
+				if owner.Stays(t.name) {
+					stays = append(stays, t.name)
+				}
 				continue
 			}
 			name := quoteName(t.name)
@@ -263,7 +253,7 @@ func (s *Store) finishMove(m *Move, onStep func(string)) error {
 				return err
 			}
 		}
-		return nil
+		return keepNames(tx, stays)
 	})
 	if err != nil {
 		return err
@@ -295,6 +285,26 @@ func (s *Store) finishMove(m *Move, onStep func(string)) error {
 	}
 	if err != nil {
 		return fmt.Errorf("the next file is in place, and can't be opened yet: %w", err)
+	}
+	return nil
+}
+
+// keptTable names the tables that stay in older files. CleanOlder goes by it, so that a program that knows none of the
+// packages they belong to removes none of them.
+const (
+	keptTable = "store_kept"
+	sqlKept   = `CREATE TABLE store_kept (name TEXT PRIMARY KEY NOT NULL) STRICT, WITHOUT ROWID`
+	sqlKeep   = `INSERT INTO store_kept (name) VALUES (?)`
+)
+
+func keepNames(tx *Tx, names []string) error {
+	if _, err := tx.Exec(sqlKept); err != nil {
+		return err
+	}
+	for _, name := range append(names, "store_migrations") {
+		if _, err := tx.Exec(sqlKeep, name); err != nil {
+			return err
+		}
 	}
 	return nil
 }
