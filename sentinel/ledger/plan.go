@@ -44,7 +44,10 @@ type plan struct {
 	// by is the column whose index is used, -1 for none; index is that index.
 	by    int
 	index columnIndex
-	span  span
+	// others are columns whose indexes say of each place that was found whether it matches, so that the record itself is
+	// read only where it does.
+	others []int
+	span   span
 }
 
 const (
@@ -90,6 +93,11 @@ func planQuery(ctx context.Context, tx *sql.Tx, q Query) (*plan, error) {
 		}
 		if share < least && share < dense {
 			least, p.by, p.index = share, i, indexes[c.Name]
+		}
+	}
+	for _, i := range usable {
+		if p.by >= 0 && i != p.by && p.columns[i].Name != "id" && p.columns[p.by].Name != "id" {
+			p.others = append(p.others, i)
 		}
 	}
 	return p, nil
@@ -204,25 +212,60 @@ type statement struct {
 
 // format writes the SQL for one value of the column whose index is used.
 func (p *plan) format(value string) statement {
-	var c condition
+	order := " ORDER BY idx"
+	if p.q.Newest {
+		order += " DESC"
+	}
+	places, rest := p.formatPlaces(value, order), p.formatRest()
+	if places.text == "" {
+		return statement{"SELECT " + sqlColumns + " FROM ledger_records" + rest.format() + order + " LIMIT ?", append(rest.args, p.q.Limit)}
+	}
+	// SQLite runs the left side of a cross join as the outer loop, so the records come in the order of the places.
+	text := "SELECT " + sqlColumns + " FROM (" + places.text + ") AS found CROSS JOIN ledger_records ON ledger_records.idx = found.place"
+	return statement{text + rest.format() + " LIMIT ?", slices.Concat(places.args, rest.args, []any{p.q.Limit})}
+}
+
+// formatRest writes what is asked of each record that is read.
+func (p *plan) formatRest() (c condition) {
 	for i, of := range p.columns {
-		if i == p.by {
-			c.add(of.Name+" = ?", value)
-			if p.index.only != "" {
-				c.add(p.index.only)
-			}
-			continue
+		if i != p.by && !slices.Contains(p.others, i) {
+			c.addColumn(of, "+")
 		}
-		c.addColumn(of, "+")
+	}
+	if p.by < 0 {
+		c.add("idx >= ?", p.span.from)
+		c.add("idx < ?", p.span.to)
+	}
+	c.addRest(p.q)
+	return c
+}
+
+// formatPlaces writes the query of the places that the index of the plan has, as far as the other indexes have them
+// too. It reads no record. It is empty for a plan without an index.
+func (p *plan) formatPlaces(value, order string) statement {
+	if p.by < 0 {
+		return statement{}
+	}
+	var c condition
+	c.add(p.columns[p.by].Name+" = ?", value)
+	if p.index.only != "" {
+		c.add(p.index.only)
 	}
 	c.add("idx >= ?", p.span.from)
 	c.add("idx < ?", p.span.to)
-	c.addRest(p.q)
-	text := "SELECT " + sqlColumns + " FROM ledger_records" + c.format() + " ORDER BY idx"
-	if p.q.Newest {
-		text += " DESC"
+	indexes := columnIndexes()
+	for _, i := range p.others {
+		of := p.columns[i]
+		var other condition
+		other.addColumn(of, "")
+		if only := indexes[of.Name].only; only != "" {
+			other.add(only)
+		}
+		other.add("other.idx = ledger_records.idx")
+		c.add("EXISTS (SELECT 1 FROM ledger_records AS other INDEXED BY ledger_records_"+of.Name+other.format()+")", other.args...)
 	}
-	return statement{text + " LIMIT ?", append(c.args, p.q.Limit)}
+	// The bound that is none keeps SQLite from joining the two queries into one, which would read the records first.
+	return statement{"SELECT idx AS place FROM ledger_records" + c.format() + order + " LIMIT -1", c.args}
 }
 
 // merger steps through the answers of several queries in the order of places.
@@ -233,9 +276,13 @@ type merger struct {
 
 // answer is what one query gives next.
 type answer struct {
-	rows *sql.Rows
-	rec  Record
+	rows  *sql.Rows
+	rec   Record
+	begun bool
 }
+
+// errOrder is returned where the database gives records in another order than it was asked for.
+var errOrder = errors.New("the database gives records out of their order")
 
 func (m *merger) open(ctx context.Context, tx *sql.Tx, s statement) error {
 	rows, err := tx.QueryContext(ctx, s.text, s.args...)
@@ -250,8 +297,16 @@ func (m *merger) open(ctx context.Context, tx *sql.Tx, s statement) error {
 // step reads the next record of an answer, which leaves the merger at its end.
 func (m *merger) step(a *answer) error {
 	if a.rows.Next() {
+		last := a.rec.Index
 		a.rec = Record{}
-		return scanRecord(a.rows, &a.rec)
+		if err := scanRecord(a.rows, &a.rec); err != nil {
+			return err
+		}
+		if a.begun && a.rec.Index < last != m.newest {
+			return errOrder
+		}
+		a.begun = true
+		return nil
 	}
 	m.opened = slices.DeleteFunc(m.opened, func(other *answer) bool { return other == a })
 	return errors.Join(a.rows.Err(), a.rows.Close())

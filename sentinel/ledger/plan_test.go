@@ -3,10 +3,12 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,21 +161,38 @@ func TestPlanChoosesTheRarestIndex(t *testing.T) {
 	require.ErrorContains(t, err, "no column")
 }
 
-// Every index is used by SQLite for the column that it is on, also with bounds of places.
+// Every index is used by SQLite for the column that it is on, with bounds of places, and alone: no record is read
+// before the other columns' indexes have said that it matches.
 func TestIndexesAreUsed(t *testing.T) {
 	r, _ := mixedLedger(t)
 	for name, x := range columnIndexes() {
-		p := &plan{q: Query{Newest: true, Limit: 50, Since: epoch}, columns: []Column{{name, []string{"x"}}}, index: x, span: span{5, 900}}
+		p := &plan{q: Query{Newest: true, Limit: 50, Since: epoch}, index: x, span: span{5, 900},
+			columns: []Column{{name, []string{"x"}}, {"outcome", []string{"deny"}}}}
+		if name != "id" && name != "outcome" {
+			p.others = []int{1}
+		}
 		s := p.format("x")
 		require.NoError(t, r.r.Snapshot(t.Context(), func(tx *sql.Tx) error {
-			var id, parent, unused int
-			var detail string
-			require.NoError(t, tx.QueryRowContext(t.Context(), "EXPLAIN QUERY PLAN "+s.text, s.args...).Scan(&id, &parent, &unused, &detail))
-			want := "USING INDEX ledger_records_" + name + " (" + name + "=? AND rowid>? AND rowid<?)"
-			if name == "id" {
-				want = "USING INDEX sqlite_autoindex_ledger_records_1 (id=?"
+			rows, err := tx.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+s.text, s.args...)
+			require.NoError(t, err)
+			var steps []string
+			for rows.Next() {
+				var id, parent, unused int
+				var detail string
+				require.NoError(t, rows.Scan(&id, &parent, &unused, &detail))
+				steps = append(steps, detail)
 			}
-			require.Contains(t, detail, want)
+			require.NoError(t, errors.Join(rows.Err(), rows.Close()))
+			said := strings.Join(steps, "; ")
+			want := "COVERING INDEX ledger_records_" + name + " (" + name + "=? AND rowid>? AND rowid<?)"
+			if name == "id" {
+				want = "sqlite_autoindex_ledger_records_1 (id=?"
+			}
+			require.Contains(t, said, want)
+			require.NotContains(t, said, "TEMP B-TREE")
+			if len(p.others) > 0 {
+				require.Contains(t, said, "USING COVERING INDEX ledger_records_outcome (outcome=? AND rowid=?)")
+			}
 			return nil
 		}))
 	}
