@@ -291,7 +291,7 @@ type Ledger struct {
 // LedgerArchive says when the ledger's database file is closed by itself and another goes on in its place.
 type LedgerArchive struct {
 	// MaxBytes is the size of the file; zero is none.
-	MaxBytes int64 `yaml:"max_bytes" json:",omitempty" cfg:"min=1048576,max=1099511627776"`
+	MaxBytes int `yaml:"max_bytes" json:",omitempty" cfg:"min=1048576,max=1099511627776"`
 	// MaxAge is the age of its first record; zero is none.
 	MaxAge time.Duration `yaml:"max_age" json:",omitempty" cfg:"min=1h,max=87600h"`
 }

@@ -308,7 +308,7 @@ func (p *Parts) buildUpkeep(o Options) {
 	mo.Queue = p.Labels
 	p.Archives = ledger.NewArchiver(ledger.ArchiverOptions{
 		Store: p.Store, Ledger: p.Ledger, Keys: p.Keys, Now: o.Now, Log: o.Log,
-		MaxBytes: p.Config.Ledger.Archive.MaxBytes, MaxAge: p.Config.Ledger.Archive.MaxAge,
+		MaxBytes: int64(p.Config.Ledger.Archive.MaxBytes), MaxAge: p.Config.Ledger.Archive.MaxAge,
 	})
 	mo.Archive = p.Archives
 	if p.Inbox != nil {

@@ -84,6 +84,9 @@ func (s olderFiles) cleanFile(ctx context.Context, f File) error {
 		if err != nil {
 			return err
 		}
+		if err := m.Do(func(tx *Tx) error { _, err := tx.Exec(sqlArchived); return err }); err != nil {
+			return err
+		}
 		return removeTable(ctx, m, markTable)
 	})
 }
@@ -93,6 +96,25 @@ const (
 	markTable = "store_unclean"
 	sqlMark   = `CREATE TABLE IF NOT EXISTS store_unclean (one INTEGER NOT NULL) STRICT`
 )
+
+// archivedTable says of a file that what lives has moved on: it is never written to again.
+const (
+	archivedTable = "store_archived"
+	sqlArchived   = `CREATE TABLE IF NOT EXISTS store_archived (one INTEGER NOT NULL) STRICT`
+	sqlIsArchived = `SELECT count(*) FROM sqlite_schema WHERE name = 'store_archived'`
+)
+
+// checkInUse refuses a file whose successor isn't there.
+func (r *Reader) checkInUse(ctx context.Context) error {
+	var n int
+	if err := r.QueryRow(ctx, sqlIsArchived).Scan(&n); err != nil {
+		return fmt.Errorf("read %s: %w", r.File().Path, err)
+	}
+	if n > 0 {
+		return fmt.Errorf("%w: it goes on in file %d, which is not there: restore it", ErrArchived, r.File().Number+1)
+	}
+	return nil
+}
 
 // listMoved lists the tables of an older file that have moved on: all but those that the file in use names.
 func (s olderFiles) listMoved(ctx context.Context, f File) (out []string, err error) {
@@ -106,7 +128,7 @@ func (s olderFiles) listMoved(ctx context.Context, f File) (out []string, err er
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	all, err := listNames(ctx, r, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`)
-	return slices.DeleteFunc(all, func(name string) bool { return slices.Contains(kept, name) }), err
+	return slices.DeleteFunc(all, func(name string) bool { return name == archivedTable || slices.Contains(kept, name) }), err
 }
 
 func listNames(ctx context.Context, r *Reader, query string) (out []string, err error) {

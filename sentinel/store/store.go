@@ -172,6 +172,9 @@ func (s *Store) startWriter(ctx context.Context) error {
 	if s.reader, err = OpenReader(ctx, s.opts.Path); err != nil {
 		return errors.Join(err, conn.close())
 	}
+	if err := s.reader.checkInUse(ctx); err != nil {
+		return errors.Join(err, s.reader.Close(), conn.close())
+	}
 	go s.runOwnLoop()
 	if err := s.Migrate(ctx, "spent", spentSchema); err != nil {
 		return errors.Join(err, s.Close())
