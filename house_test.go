@@ -257,6 +257,7 @@ var only = map[string][]string{
 	"cel.dev/cel-go":                    {"sentinel/permission"},
 	"mvdan.cc/sh/v3":                    {"sentinel/touch/bash"},
 	"github.com/redis/go-redis/v9":      {"limits/redisstore"},
+	"github.com/aws/aws-sdk-go-v2":      {"orchestrator/anchors"},
 	"github.com/prometheus":             {"orchestrator", "orchestrator/telemetry"}, // a library that anybody may count with counts values
 	"go.opentelemetry.io/otel":          {"orchestrator", "orchestrator/telemetry"},
 	"github.com/danielgtaylor/huma/v2":  {"orchestrator/api"},

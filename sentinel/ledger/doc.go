@@ -42,7 +42,9 @@
 //   - Do not put argument values, results or other free text into an Entry: it
 //     cannot be erased. Codes, names, numbers and salted
 //     digests belong here; values belong into the journal.
+//
 //   - Do not sign with one key for two databases: their heads would be taken
 //     for each other's.
+//
 //   - Do not act on an index before Submit has returned nil.
 package ledger
