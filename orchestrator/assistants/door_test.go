@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,9 +103,13 @@ func TestConversations(t *testing.T) {
 	require.Equal(t, "mine", name)
 	for _, who := range []string{"ann2", "eve"} {
 		status, name = ask(who, "mine")
-		require.Equal(t, 404, status)
-		require.Empty(t, name)
+		require.Equal(t, 200, status)
+		require.Equal(t, "mine", name)
 	}
+	threads := 0
+	require.NoError(t, h.o.Parts().Store.Reader().QueryRow(t.Context(),
+		`SELECT count(*) FROM assistant_threads WHERE conversation LIKE 'mine.u%'`).Scan(&threads))
+	require.Equal(t, 3, threads, "each token's is a conversation of its own")
 	_, own := ask("ann", "")
 	require.NotEqual(t, "mine", own)
 	h.pass(29 * time.Minute)
@@ -112,8 +117,11 @@ func TestConversations(t *testing.T) {
 	require.Equal(t, own, again, "taint, limits and approvals stay")
 	_, other := ask("ann2", "")
 	require.NotEqual(t, own, other, "another token's")
-	status, _ = ask("ann2", own)
-	require.Equal(t, 404, status)
+	_, name = ask("ann2", own)
+	require.Equal(t, own, name)
+	require.NoError(t, h.o.Parts().Store.Reader().QueryRow(t.Context(),
+		`SELECT count(*) FROM assistant_threads WHERE conversation LIKE ?`, own+".u%").Scan(&threads))
+	require.Equal(t, 1, threads, "another token's own conversation can't be entered by its id")
 	h.pass(29 * time.Minute)
 	_, again = ask("ann", "")
 	require.Equal(t, own, again)
@@ -130,11 +138,16 @@ func TestConversations(t *testing.T) {
 	require.Equal(t, 403, res.StatusCode, text)
 	res, _ = h.post("gateway", strings.Replace(body, "{", `{"user":"zoe",`, 1), assistants.ConversationHeader, "z1")
 	require.Equal(t, 200, res.StatusCode)
-	info, err := h.o.Conversation(t.Context(), "zoe", "z1")
-	require.NoError(t, err)
-	require.Equal(t, "zoe", info.User)
+	require.Equal(t, "z1", res.Header.Get(assistants.ConversationHeader))
 	res, _ = h.post("gateway", strings.Replace(body, "{", `{"user":"ann",`, 1), assistants.ConversationHeader, "z1")
-	require.Equal(t, 404, res.StatusCode, "of another user of the same token")
+	require.Equal(t, 200, res.StatusCode, "of another user of the same token it is another conversation")
+	for _, user := range []string{"zoe", "ann"} {
+		list, err := h.o.Conversations(t.Context(), orchestrator.ConversationQuery{User: user})
+		require.NoError(t, err)
+		require.True(t, slices.ContainsFunc(list.Conversations, func(c orchestrator.ConversationInfo) bool {
+			return strings.HasPrefix(c.ID, "z1.u")
+		}), "%v", list)
+	}
 	res, _ = h.post("ann", strings.Replace(body, "{", `{"user":"zoe",`, 1), assistants.ConversationHeader, "mine")
 	require.Equal(t, 200, res.StatusCode, "clients put anything there; it is ann's")
 }
