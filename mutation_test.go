@@ -117,6 +117,7 @@ func invariants() map[string][]mutant {
 	return map[string][]mutant{
 		"1": unwarranted, "2": swapped, "3": openers, "4": lifters, "5": unaccounted, "6": tampered, "7": leakers, "8": spreaders,
 		"9": heirs, "10": forgers, "11": wideners, "12": forgetters, "1, 2, 4, 5 and 12": decided, "the sandbox": unconfined,
+		"a reload": loosened,
 	}
 }
 

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -31,7 +33,8 @@ type InboxOptions struct {
 	// PolicyDigest names the configuration of decisions that name none: a standing approval holds under
 	// the one that it was made under. Where both are empty, there are none.
 	PolicyDigest string
-	// Policy says who may answer; nil lets everybody who is authenticated, and one yes is enough.
+	// Policy says who may answer; nil lets everybody who is authenticated, and one yes is enough. SetPolicy
+	// exchanges it.
 	Policy *Policy
 	// Retention is how long sheets and feedback are kept after a question has expired. If zero, 7 days.
 	Retention time.Duration
@@ -54,8 +57,9 @@ const defaultRetention = 7 * 24 * time.Hour
 // shown. An answer counts by what is sealed of it, so a row that was changed in the database
 // approves nothing.
 type Inbox struct {
-	o     InboxOptions
-	watch watchers
+	o      InboxOptions
+	policy atomic.Pointer[Policy]
+	watch  watchers
 
 	mu      sync.Mutex
 	open    map[string]bool                   // ids without an end
@@ -82,12 +86,25 @@ func OpenInbox(ctx context.Context, o InboxOptions) (*Inbox, error) {
 		return nil, err
 	}
 	in := &Inbox{o: o, open: map[string]bool{}, waiting: map[string]map[chan struct{}]bool{}, using: map[string]string{}}
+	in.policy.Store(o.Policy)
 	if err := in.takeUpRows(ctx); err != nil {
 		o.Store.Unclaim("approvals")
 		return nil, fmt.Errorf("open the approvals: %w", err)
 	}
 	o.Store.OnCommit(func() { in.watch.publish(in.wakeWaiters) })
 	return in, nil
+}
+
+// SetPolicy exchanges who may answer. It holds from now on, for questions that wait too: each counts its answers
+// again, and one that too few people may approve by now is sentinel.ErrNoApprover to its call.
+func (in *Inbox) SetPolicy(p *Policy) {
+	in.policy.Store(p)
+	in.mu.Lock()
+	ids := slices.Collect(maps.Keys(in.waiting))
+	in.mu.Unlock()
+	for _, id := range ids {
+		in.wakeWaiters(id)
+	}
 }
 
 // takeUpRows reads which questions have no end, and ends those whose calls were decided while
@@ -145,6 +162,7 @@ func (in *Inbox) CountOpen() int {
 // inquiry is what Approve asks: the call as the checkpoint shows it now.
 type inquiry struct {
 	id, digest string
+	policy     *Policy // by which need was worked out
 	call       sentinel.Call
 	decision   sentinel.Decision
 	sheet      []byte
@@ -168,8 +186,8 @@ func (in *Inbox) ApproveTelling(ctx context.Context, c sentinel.Call, d sentinel
 	if err != nil {
 		return sentinel.Verdict{}, err
 	}
-	if !q.need.isMeetable() {
-		return sentinel.Verdict{}, fmt.Errorf("%w: %s let no person approve it", sentinel.ErrNoApprover, strings.Join(q.need.rules, ", "))
+	if err := q.need.refuseUnmeetable(); err != nil {
+		return sentinel.Verdict{}, err
 	}
 	if q.editor, err = in.findEditor(ctx, q); err != nil {
 		return sentinel.Verdict{}, err
@@ -187,6 +205,9 @@ func (in *Inbox) ApproveTelling(ctx context.Context, c sentinel.Call, d sentinel
 func (in *Inbox) awaitAnswers(ctx context.Context, q inquiry, woken <-chan struct{}, err error) (sentinel.Verdict, error) {
 	for {
 		v, answered := sentinel.Verdict{}, false
+		if err == nil {
+			err = in.followPolicy(ctx, &q)
+		}
 		if err == nil {
 			v, answered, err = in.readAnswers(ctx, q)
 		}
@@ -207,12 +228,10 @@ func (in *Inbox) awaitAnswers(ctx context.Context, q inquiry, woken <-chan struc
 // newInquiry makes the question about a call.
 func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (inquiry, error) {
 	q := inquiry{id: d.ID, call: c, decision: d}
-	subjects := []subject{{nameSkill(c), c.Effect()}}
 	if first, ok := c.Follows(); ok {
 		q.after = subject{nameSkill(first), first.Effect()}
-		subjects = append(subjects, q.after)
 	}
-	q.need = in.o.Policy.require(requesters{c.Grant().User(), c.Grant().Proposer()}, subjects...)
+	q.requireBy(in.policy.Load())
 	if d.ID == "" || d.Expires.IsZero() {
 		return q, errors.New("a question needs the id of a decision and an expiry")
 	}
@@ -227,6 +246,34 @@ func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (inquiry, erro
 		return q, fmt.Errorf("write down what is shown: %w", err)
 	}
 	return q, nil
+}
+
+// requireBy works out who may answer, by a policy.
+func (q *inquiry) requireBy(p *Policy) {
+	subjects := []subject{{nameSkill(q.call), q.call.Effect()}}
+	if q.after.skill != "" {
+		subjects = append(subjects, q.after)
+	}
+	q.policy, q.need = p, p.require(requesters{q.call.Grant().User(), q.call.Grant().Proposer()}, subjects...)
+}
+
+// followPolicy works out again who may answer where the policy was exchanged, and counts the answers by it.
+func (in *Inbox) followPolicy(ctx context.Context, q *inquiry) error {
+	p := in.policy.Load()
+	if p == q.policy {
+		return nil
+	}
+	q.requireBy(p)
+	if err := q.need.refuseUnmeetable(); err != nil {
+		return err
+	}
+	return in.o.Store.Submit(ctx, func(tx *store.Tx) error {
+		row, err := readItemTx(tx, q.id)
+		if err != nil || row.State != StatePending && !row.isAnswered() {
+			return nil // purged or ended meanwhile: who reads the answers says so
+		}
+		return in.recountYes(tx, row, q.need)
+	})
 }
 
 // joinWait has answers to the approval told on the channel until leave.
@@ -274,7 +321,7 @@ func (in *Inbox) putInquiry(tx *store.Tx, q inquiry) error {
 	case row.State != StatePending && !row.isAnswered():
 		return errEnded
 	case row.Digest == q.digest:
-		return recountYes(tx, row, q.need)
+		return in.recountYes(tx, row, q.need)
 	}
 	sheet, err := in.sealSheet(tx, q)
 	if err != nil {
@@ -285,14 +332,14 @@ func (in *Inbox) putInquiry(tx *store.Tx, q inquiry) error {
 	}
 	_, err = tx.Exec(sqlRenew, q.digest, q.call.Outward(), q.call.Tainted(), q.need.needed, sheet, q.id)
 	if err == nil {
-		err = in.stageAsked(tx, q.id)
+		err = in.stageChange(tx, ChangeAsked, q.id)
 	}
 	return err
 }
 
 // recountYes counts again who said yes to a question that was answered by other rules of who
 // may: fewer may be needed by now, or others.
-func recountYes(tx *store.Tx, row Item, need requirement) error {
+func (in *Inbox) recountYes(tx *store.Tx, row Item, need requirement) error {
 	if row.State != StatePending {
 		_, err := tx.Exec(sqlNeed, need.needed, row.ID)
 		return err
@@ -305,15 +352,20 @@ func recountYes(tx *store.Tx, row Item, need requirement) error {
 	if yes >= need.needed {
 		state = StateApproved
 	}
-	_, err = tx.Exec(sqlRecount, string(state), need.needed, yes, strings.Join(said, ", "), row.ID)
-	return err
+	if _, err = tx.Exec(sqlRecount, string(state), need.needed, yes, strings.Join(said, ", "), row.ID); err != nil {
+		return err
+	}
+	if row.Yes == yes && row.Needed == need.needed {
+		return nil
+	}
+	return in.stageChange(tx, ChangeRecounted, row.ID)
 }
 
-// stageAsked tells of a question, once it is on disk.
-func (in *Inbox) stageAsked(tx *store.Tx, id string) error {
+// stageChange tells of a question, once it is on disk.
+func (in *Inbox) stageChange(tx *store.Tx, kind ChangeKind, id string) error {
 	row, err := readItemTx(tx, id)
 	if err == nil {
-		in.watch.stage(tx, Change{ChangeAsked, row})
+		in.watch.stage(tx, Change{kind, row})
 	}
 	return err
 }
@@ -332,7 +384,7 @@ func (in *Inbox) insertInquiry(tx *store.Tx, q inquiry) error {
 		return err
 	}
 	in.markOpen(tx, q.id, true)
-	if err := in.stageAsked(tx, q.id); err != nil {
+	if err := in.stageChange(tx, ChangeAsked, q.id); err != nil {
 		return err
 	}
 	return in.sayEdited(tx, q)
@@ -521,10 +573,13 @@ func (in *Inbox) reopenInquiry(ctx context.Context, q inquiry, yes []sealedAnswe
 		"approval", q.id, "yes", len(yes), "needed", q.need.needed)
 	return in.o.Store.Submit(ctx, func(tx *store.Tx) error {
 		n, err := tx.Exec(sqlReopen, q.need.needed, len(yes), joinNames(yes), q.id)
-		if err == nil && n == 0 {
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
 			return errNoAnswer
 		}
-		return err
+		return in.stageChange(tx, ChangeRecounted, q.id)
 	})
 }
 
