@@ -308,7 +308,9 @@ func TestReloadOfWhoMayAnswer(t *testing.T) {
 
 // Fewer calls hold at once, also for an agent and a turn under way. Without reload.allow_loosening more don't.
 func TestReloadOfLimits(t *testing.T) {
-	settings := func(calls string) string { return strings.Replace(officeHead, "agent: {calls: 1000}", "agent: {calls: "+calls+"}", 1) }
+	settings := func(calls string) string {
+		return strings.Replace(officeHead, "agent: {calls: 1000}", "agent: {calls: "+calls+"}", 1)
+	}
 	o := &office{t: t, file: filepath.Join(t.TempDir(), "vedette.yaml"), mail: skillsYAML}
 	load := func(calls string) *config.Config {
 		require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(o.file), "skills.yaml"), []byte(skillsYAML), 0o600))
