@@ -268,6 +268,7 @@ func (in *Inbox) writeAnswer(tx *store.Tx, row Item, a Answer, now time.Time) er
 	if _, err := tx.Exec(sqlPutWord, row.ID, number, string(a.Word), a.By, a.Via, now.UnixMilli(), sealed); err != nil {
 		return err
 	}
+	in.rows.mark(row.ID)
 	_, err = tx.Exec(sqlDecide, string(row.State), row.Code, row.Needed, row.Yes, row.By, row.Via, row.At.UnixMilli(), row.ID)
 	if err != nil {
 		return err
@@ -327,6 +328,7 @@ func (in *Inbox) CloseTx(tx *store.Tx, rec sentinel.Record) error {
 	if !open || rec.Kind != sentinel.RecordDecision {
 		return nil
 	}
+	in.rows.mark(rec.DecisionID)
 	if _, err := tx.Exec(sqlClose, string(endState(rec)), rec.Code, in.o.Now().UnixMilli(), rec.DecisionID); err != nil {
 		return err
 	}
@@ -356,6 +358,7 @@ func (in *Inbox) ForgetTx(tx *store.Tx, user, conversation string) (int, error) 
 // stageForgotten tells of approvals that are gone, once they are.
 func (in *Inbox) stageForgotten(tx *store.Tx, ids []string) {
 	for _, id := range ids {
+		in.rows.mark(id)
 		in.watch.stage(tx, Change{ChangeForgotten, Item{ID: id}})
 	}
 }
@@ -412,6 +415,9 @@ func (in *Inbox) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // List returns the approvals that the filter chooses, the oldest first.
 func (in *Inbox) List(ctx context.Context, f Filter) ([]Item, error) {
+	if f.isOfWaiting() {
+		return in.listWaiting(ctx, f, in.o.Now())
+	}
 	return List(ctx, in.o.Store.Reader(), f, in.o.Now())
 }
 

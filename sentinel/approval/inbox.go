@@ -2,7 +2,6 @@ package approval
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,6 +59,7 @@ type Inbox struct {
 	o      InboxOptions
 	policy atomic.Pointer[Policy]
 	watch  watchers
+	rows   waitingRows
 
 	mu      sync.Mutex
 	open    map[string]bool                   // ids without an end
@@ -91,7 +91,10 @@ func OpenInbox(ctx context.Context, o InboxOptions) (*Inbox, error) {
 		o.Store.Unclaim("approvals")
 		return nil, fmt.Errorf("open the approvals: %w", err)
 	}
-	o.Store.OnCommit(func() { in.watch.publish(in.wakeWaiters) })
+	o.Store.OnCommit(func() {
+		in.rows.onCommit()
+		in.watch.publish(in.wakeWaiters)
+	})
 	return in, nil
 }
 
@@ -327,6 +330,7 @@ func (in *Inbox) putInquiry(tx *store.Tx, q inquiry) error {
 	if err != nil {
 		return err
 	}
+	in.rows.mark(q.id)
 	if _, err := tx.Exec(sqlVoid, q.id); err != nil {
 		return err
 	}
@@ -340,6 +344,7 @@ func (in *Inbox) putInquiry(tx *store.Tx, q inquiry) error {
 // recountYes counts again who said yes to a question that was answered by other rules of who
 // may: fewer may be needed by now, or others.
 func (in *Inbox) recountYes(tx *store.Tx, row Item, need requirement) error {
+	in.rows.mark(row.ID)
 	if row.State != StatePending {
 		_, err := tx.Exec(sqlNeed, need.needed, row.ID)
 		return err
@@ -377,6 +382,7 @@ func (in *Inbox) insertInquiry(tx *store.Tx, q inquiry) error {
 		return err
 	}
 	c, d, g := q.call, q.decision, q.call.Grant()
+	in.rows.mark(q.id)
 	_, err = tx.Exec(sqlInsert, q.id, c.Proposed().ID(), g.Conversation(), g.Turn(), g.Agent(), g.User(), nameSkill(c),
 		string(c.Effect()), c.Outward(), c.Tainted(), q.digest, d.Asked.UnixMilli(), d.Expires.UnixMilli(), string(StatePending),
 		q.need.needed, q.after.skill, string(q.after.effect), g.Proposer(), sheet)
@@ -487,14 +493,7 @@ type sealedAnswer struct {
 
 // readItem reads an approval. The error wraps ErrUnknown where there is none.
 func (in *Inbox) readItem(ctx context.Context, id string) (Item, error) {
-	row, err := scanItem(in.o.Store.Reader().QueryRow(ctx, sqlGet, id))
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return row, fmt.Errorf("%w: %q", ErrUnknown, id)
-	case err != nil:
-		return row, fmt.Errorf("read the approval: %w", err)
-	}
-	return row, nil
+	return getItem(ctx, in.o.Store.Reader(), id)
 }
 
 // readAnswers returns the verdict that people gave, and whether they did. A question that was
@@ -572,6 +571,7 @@ func (in *Inbox) reopenInquiry(ctx context.Context, q inquiry, yes []sealedAnswe
 	in.o.Log.Warn("an approval is asked about again: the answers that hold do not suffice",
 		"approval", q.id, "yes", len(yes), "needed", q.need.needed)
 	return in.o.Store.Submit(ctx, func(tx *store.Tx) error {
+		in.rows.mark(q.id)
 		n, err := tx.Exec(sqlReopen, q.need.needed, len(yes), joinNames(yes), q.id)
 		switch {
 		case err != nil:
