@@ -226,7 +226,10 @@ func TestReloadThatIsNotOnRecord(t *testing.T) {
 func (b *bureau) reload(settings string) error {
 	b.t.Helper()
 	file := filepath.Join(b.dir, "vedette.yaml")
-	require.NoError(b.t, os.WriteFile(file, []byte(bureauHead+settings+"judge: {threshold: 0, ask_below: 0}\n"), 0o600))
+	if !strings.Contains(settings, "judge:") {
+		settings += "judge: {threshold: 0, ask_below: 0}\n"
+	}
+	require.NoError(b.t, os.WriteFile(file, []byte(bureauHead+settings), 0o600))
 	cfg, err := config.Load(file, config.Options{KnownSkills: []string{"paper.send"}})
 	require.NoError(b.t, err)
 	_, err = b.Reload(b.t.Context(), cfg, "file")
