@@ -184,53 +184,62 @@ func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decisi
 
 // ApproveTelling implements sentinel.TellingApprover: asked is called once the question is on disk, where
 // List, Show and Answer find it.
-func (in *Inbox) ApproveTelling(ctx context.Context, c sentinel.Call, d sentinel.Decision, asked func()) (sentinel.Verdict, error) {
-	q, err := in.newInquiry(c, d)
+func (in *Inbox) ApproveTelling(
+	ctx context.Context, c sentinel.Call, d sentinel.Decision, asked func(),
+) (v sentinel.Verdict, err error) {
+	q, err := in.prepareInquiry(ctx, c, d)
 	if err != nil {
-		return sentinel.Verdict{}, err
-	}
-	if err := q.need.refuseUnmeetable(); err != nil {
-		return sentinel.Verdict{}, err
-	}
-	if q.editor, err = in.findEditor(ctx, q); err != nil {
-		return sentinel.Verdict{}, err
+		return v, err
 	}
 	woken, leave := in.joinWait(q.id)
 	defer leave()
 	if err = in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.putInquiry(tx, q) }); err == nil {
 		asked()
 	}
+	q.sheet = nil // it is on disk, and the wait may last hours
 	return in.awaitAnswers(ctx, q, woken, err)
 }
 
-// awaitAnswers waits until people have answered a question, or ctx ends. err is what became of putting
+// prepareInquiry makes the question about a call that a person may answer.
+func (in *Inbox) prepareInquiry(ctx context.Context, c sentinel.Call, d sentinel.Decision) (*inquiry, error) {
+	q, err := in.newInquiry(c, d)
+	if err == nil {
+		err = q.need.refuseUnmeetable()
+	}
+	if err == nil {
+		q.editor, err = in.findEditor(ctx, q)
+	}
+	return q, err
+}
+
+// awaitAnswers waits until people have answered a question, or ctx ends. failed is what became of putting
 // it down.
-func (in *Inbox) awaitAnswers(ctx context.Context, q inquiry, woken <-chan struct{}, err error) (sentinel.Verdict, error) {
-	for {
-		v, answered := sentinel.Verdict{}, false
+func (in *Inbox) awaitAnswers(ctx context.Context, q *inquiry, woken <-chan struct{}, failed error) (v sentinel.Verdict, err error) {
+	for err = failed; ; {
+		answered := false
 		if err == nil {
-			err = in.followPolicy(ctx, &q)
+			err = in.followPolicy(ctx, q)
 		}
 		if err == nil {
 			v, answered, err = in.readAnswers(ctx, q)
 		}
 		switch {
 		case err != nil && ctx.Err() != nil: // its end is what broke the reading off
-			return sentinel.Verdict{}, context.Cause(ctx)
+			return v, context.Cause(ctx)
 		case err != nil || answered:
 			return v, err
 		}
 		select {
 		case <-woken:
 		case <-ctx.Done():
-			return sentinel.Verdict{}, context.Cause(ctx)
+			return v, context.Cause(ctx)
 		}
 	}
 }
 
 // newInquiry makes the question about a call.
-func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (inquiry, error) {
-	q := inquiry{id: d.ID, call: c, decision: d}
+func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (*inquiry, error) {
+	q := &inquiry{id: d.ID, call: c, decision: d}
 	if first, ok := c.Follows(); ok {
 		q.after = subject{nameSkill(first), first.Effect()}
 	}
@@ -314,7 +323,7 @@ var errEnded = errors.New("the approval has ended, and its call is asked about a
 
 // putInquiry puts the question down. Where it is there already as it is now, answers that were
 // given meanwhile stay. Where people were shown something else, their answers count no more.
-func (in *Inbox) putInquiry(tx *store.Tx, q inquiry) error {
+func (in *Inbox) putInquiry(tx *store.Tx, q *inquiry) error {
 	row, err := readItemTx(tx, q.id)
 	switch {
 	case errors.Is(err, ErrUnknown):
@@ -376,7 +385,7 @@ func (in *Inbox) stageChange(tx *store.Tx, kind ChangeKind, id string) error {
 }
 
 // insertInquiry adds the row of a question that is put for the first time.
-func (in *Inbox) insertInquiry(tx *store.Tx, q inquiry) error {
+func (in *Inbox) insertInquiry(tx *store.Tx, q *inquiry) error {
 	sheet, err := in.sealSheet(tx, q)
 	if err != nil {
 		return err
@@ -398,7 +407,7 @@ func (in *Inbox) insertInquiry(tx *store.Tx, q inquiry) error {
 
 // findEditor returns the edit that the call is made of, nil where this inbox has none, or where
 // rules changed what the person gave: then they have not seen what would run.
-func (in *Inbox) findEditor(ctx context.Context, q inquiry) (*sealedAnswer, error) {
+func (in *Inbox) findEditor(ctx context.Context, q *inquiry) (*sealedAnswer, error) {
 	e, ok := q.call.Edited()
 	if !ok || e.Digest != q.call.Digest() {
 		return nil, nil //nolint:nilnil // that there is none is no error
@@ -421,7 +430,7 @@ func (in *Inbox) findEditor(ctx context.Context, q inquiry) (*sealedAnswer, erro
 
 // sayEdited answers a question in the name of the person who gave the call its arguments, where
 // they may answer it. It counts as one yes, with its own record.
-func (in *Inbox) sayEdited(tx *store.Tx, q inquiry) error {
+func (in *Inbox) sayEdited(tx *store.Tx, q *inquiry) error {
 	if q.editor == nil || !q.need.allows(q.editor.By) {
 		return nil
 	}
@@ -466,7 +475,7 @@ const (
 func refOf(id string) string { return "approval/" + id }
 
 // sealSheet keeps what a person is shown.
-func (in *Inbox) sealSheet(tx *store.Tx, q inquiry) (int64, error) {
+func (in *Inbox) sealSheet(tx *store.Tx, q *inquiry) (int64, error) {
 	g := q.call.Grant()
 	return in.o.Journal.PutTx(tx, journal.Item{
 		Call: refOf(q.id), Conversation: g.Conversation(), User: g.User(), Kind: kindSheet, Data: q.sheet,
@@ -498,7 +507,7 @@ func (in *Inbox) readItem(ctx context.Context, id string) (Item, error) {
 
 // readAnswers returns the verdict that people gave, and whether they did. A question that was
 // purged while its call waits is put to no person again.
-func (in *Inbox) readAnswers(ctx context.Context, q inquiry) (v sentinel.Verdict, answered bool, err error) {
+func (in *Inbox) readAnswers(ctx context.Context, q *inquiry) (v sentinel.Verdict, answered bool, err error) {
 	row, err := in.readItem(ctx, q.id)
 	switch {
 	case errors.Is(err, ErrUnknown):
@@ -528,7 +537,7 @@ func (in *Inbox) readAnswers(ctx context.Context, q inquiry) (v sentinel.Verdict
 }
 
 // openAnswers returns the sealed answers to the question as it is shown now.
-func (in *Inbox) openAnswers(ctx context.Context, q inquiry) ([]sealedAnswer, error) {
+func (in *Inbox) openAnswers(ctx context.Context, q *inquiry) ([]sealedAnswer, error) {
 	values, err := in.o.Journal.ByCall(ctx, refOf(q.id))
 	if err != nil {
 		return nil, fmt.Errorf("open the answers: %w", err)
@@ -567,7 +576,7 @@ func selectYes(given []sealedAnswer, need requirement) (out []sealedAnswer) {
 
 // reopenInquiry asks on where the answers that hold are fewer than needed: the rules of who may
 // answer have changed since, or the row says more than was sealed.
-func (in *Inbox) reopenInquiry(ctx context.Context, q inquiry, yes []sealedAnswer) error {
+func (in *Inbox) reopenInquiry(ctx context.Context, q *inquiry, yes []sealedAnswer) error {
 	in.o.Log.Warn("an approval is asked about again: the answers that hold do not suffice",
 		"approval", q.id, "yes", len(yes), "needed", q.need.needed)
 	return in.o.Store.Submit(ctx, func(tx *store.Tx) error {
