@@ -135,7 +135,7 @@ func (s conversations) onShow(ctx context.Context, p access.Principal, in *Conve
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.o.Orchestrator.Conversation(ctx, user, s.findID(ctx, user, in.ID))
+	info, err := s.showConversation(ctx, user, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,11 @@ func (s conversations) onPurge(ctx context.Context, p access.Principal, in *Conv
 	if err != nil {
 		return nil, err
 	}
-	return s.purge(ctx, orchestrator.PurgeTarget{User: user, Conversation: s.findID(ctx, user, in.ID), By: p.Name})
+	id, err := s.findID(ctx, user, in.ID)
+	if err != nil { // one whose purge has not ended is purged again
+		id = in.ID
+	}
+	return s.purge(ctx, orchestrator.PurgeTarget{User: user, Conversation: id, By: p.Name})
 }
 
 func (s conversations) onPurgeUser(ctx context.Context, p access.Principal, in *struct {
@@ -183,9 +187,21 @@ func (s conversations) purge(ctx context.Context, who orchestrator.PurgeTarget) 
 	return out, nil
 }
 
+// showConversation returns what is known of what the user calls by name.
+func (s conversations) showConversation(ctx context.Context, user, name string) (info orchestrator.ConversationInfo, err error) {
+	id, err := s.findID(ctx, user, name)
+	if err != nil {
+		return info, err
+	}
+	return s.o.Orchestrator.Conversation(ctx, user, id)
+}
+
 // openConversation opens what the user calls by name, with the skills that the principal may use.
 func (s conversations) openConversation(ctx context.Context, p access.Principal, user, name string,
 	scope skills.Scope) (*orchestrator.Conversation, error) {
-	id := s.findID(ctx, user, name)
+	id, err := s.findID(ctx, user, name)
+	if err != nil {
+		return nil, err
+	}
 	return s.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{ID: id, User: user, By: p.NameFor(user), Scope: scope})
 }

@@ -44,8 +44,12 @@ func (a keyedRequests) serveKeyed(w http.ResponseWriter, r *http.Request, body [
 		return
 	}
 	user, conversation := userOf(p, r), r.PathValue("conversation")
+	var err error
 	if conversation != "" {
-		conversation = a.findID(r.Context(), user, conversation)
+		if conversation, err = a.findID(r.Context(), user, conversation); err != nil {
+			problem.Write(w, r, a.explainFailure(r.Context(), "idempotency", err))
+			return
+		}
 	}
 	turn, err := a.keeper.Begin(r.Context(), idempotency.Request{
 		Principal: p.ID, Key: values[0], Method: r.Method, Target: r.URL.RequestURI(), Body: body,

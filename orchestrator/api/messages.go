@@ -166,7 +166,7 @@ func (s messages) findConversation(ctx context.Context, p access.Principal, in *
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.o.Orchestrator.Conversation(ctx, user, s.findID(ctx, user, in.ID)); err != nil {
+	if _, err := conversations(s).showConversation(ctx, user, in.ID); err != nil {
 		return nil, err
 	}
 	return conversations(s).openConversation(ctx, p, user, in.ID, p.Skills)

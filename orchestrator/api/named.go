@@ -8,8 +8,9 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/access"
 )
 
-// findID returns the id under which what a user calls by name is kept.
-func (a *API) findID(ctx context.Context, user, name string) string {
+// findID returns the id under which what a user calls by name is kept. The errors are those of
+// Orchestrator.Conversation.
+func (a *API) findID(ctx context.Context, user, name string) (string, error) {
 	return access.ConversationID(user, name, func(id string) (string, error) {
 		info, err := a.o.Orchestrator.Conversation(ctx, "", id)
 		if errors.Is(err, orchestrator.ErrUnknownConversation) {
@@ -25,8 +26,11 @@ func (a *API) findListed(ctx context.Context, user, name string) string {
 	if name == "" || user == "" {
 		return name
 	}
-	id := a.findID(ctx, user, name)
-	if _, err := a.o.Orchestrator.Conversation(ctx, user, id); err != nil {
+	id, err := a.findID(ctx, user, name)
+	if err == nil {
+		_, err = a.o.Orchestrator.Conversation(ctx, user, id)
+	}
+	if err != nil {
 		return name
 	}
 	return id

@@ -48,8 +48,7 @@ func plots() (out []plot) {
 
 // isPossible leaves out what needs another process, or time without one, and has none.
 func (p plot) isPossible() bool {
-	switch {
-	case p.process == "asking" && p.restart == "after": // its call takes the answer up at once
+	if p.process == "asking" && p.restart == "after" { // its call takes the answer up at once
 		return false
 	}
 	return p.process == "asking" || p.restart != "never" || p.expiry == "in time"
@@ -205,6 +204,6 @@ func TestAtMostOnceMatrix(t *testing.T) {
 			})
 		}
 	})
-	require.True(t, len(all) == 162, "%d cells", len(all))
+	require.Equal(t, 162, len(all)) //nolint:testifylint // Len would print all of them
 	require.Greater(t, ran.Load(), int64(4), "a matrix in which nothing runs shows nothing")
 }

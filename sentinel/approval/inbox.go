@@ -281,8 +281,11 @@ func (in *Inbox) followPolicy(ctx context.Context, q *inquiry) error {
 	}
 	return in.o.Store.Submit(ctx, func(tx *store.Tx) error {
 		row, err := readItemTx(tx, q.id)
-		if err != nil || row.State != StatePending && !row.isAnswered() {
+		switch {
+		case errors.Is(err, ErrUnknown), err == nil && row.State != StatePending && !row.isAnswered():
 			return nil // purged or ended meanwhile: who reads the answers says so
+		case err != nil:
+			return err
 		}
 		return in.recountYes(tx, row, q.need)
 	})

@@ -22,8 +22,8 @@ func (o *office) sameLists() {
 	o.t.Helper()
 	ctx := context.WithoutCancel(o.t.Context())
 	for _, f := range []approval.Filter{
-		{}, {State: approval.StatePending}, {Conversation: "c1"}, {User: "u2"}, {Conversation: "c1", User: "u1"}, {Skill: "email.send"}, {Limit: 3},
-		{Skill: "no.skill"}, {All: true},
+		{}, {State: approval.StatePending}, {Conversation: "c1"}, {User: "u2"}, {Conversation: "c1", User: "u1"}, {Skill: "email.send"},
+		{Limit: 3}, {Skill: "no.skill"}, {All: true},
 	} {
 		for {
 			want, err := approval.List(ctx, o.st.Reader(), f, o.clock.Now())

@@ -20,9 +20,8 @@ import (
 
 // visitor asks a demo that is served, with the token that it printed.
 type visitor struct {
-	t            *testing.T
-	url, token   string
-	conversation string
+	t          *testing.T
+	url, token string
 }
 
 // ask sends a request, and reads its answer into out.
