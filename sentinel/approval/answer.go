@@ -416,7 +416,7 @@ func (in *Inbox) Prune(ctx context.Context, before time.Time) (int, error) {
 // List returns the approvals that the filter chooses, the oldest first.
 func (in *Inbox) List(ctx context.Context, f Filter) ([]Item, error) {
 	if f.isOfWaiting() {
-		return in.listWaiting(ctx, f, in.o.Now())
+		return in.rows.list(ctx, in.o.Store.Reader(), f, in.o.Now())
 	}
 	return List(ctx, in.o.Store.Reader(), f, in.o.Now())
 }

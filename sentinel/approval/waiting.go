@@ -129,15 +129,15 @@ func readAgain(ctx context.Context, r *store.Reader, rows []*Item, ids []string)
 	return out, nil
 }
 
-// listWaiting is List of the questions that wait.
-func (in *Inbox) listWaiting(ctx context.Context, f Filter, now time.Time) ([]Item, error) {
-	rows, err := in.rows.read(ctx, in.o.Store.Reader())
+// list is List of the questions that wait.
+func (w *waitingRows) list(ctx context.Context, r *store.Reader, f Filter, now time.Time) ([]Item, error) {
+	rows, err := w.read(ctx, r)
 	if err != nil {
 		return nil, fmt.Errorf("read the approvals: %w", err)
 	}
 	from := 0
 	if f.After != "" {
-		last, err := getItem(ctx, in.o.Store.Reader(), f.After)
+		last, err := getItem(ctx, r, f.After)
 		if errors.Is(err, ErrUnknown) {
 			return nil, nil
 		}
