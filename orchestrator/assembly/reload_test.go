@@ -278,6 +278,7 @@ func TestReloadOfWhoMayAnswer(t *testing.T) {
 		"none may":              {"{min: 1}", "{approvers: [ann], exclude_requester: true}", nil, "", sentinel.CodeApprovalNobody},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			b := openBureau(t, who(tc.before))
 			got, leave := b.invoke(false)
 			defer leave()
