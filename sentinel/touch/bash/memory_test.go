@@ -123,6 +123,7 @@ func swollen() map[string]string {
 		"shell functions":        fill("f(){ ", "g $1$1;", "}; g(){ f $1$1; }; f a"),
 		"shell twins":            "f(){ f $1$1; f $1$1; f $1$1; }; f aaaa",
 		"shell evals":            fill("", "eval ", "rm x"),
+		"shell unsets":           fill("x="+strings.Repeat("''", 10_000)+";unset", " x", ""),
 		"shell aliases":          fill("alias a='a a';", "a x;", ""),
 		"shell substitutions":    strings.Repeat("$(", 5000) + strings.Repeat(")", 5000),
 		"shell echoes":           fill("", "echo aaaaaaaa && ", "true"),
