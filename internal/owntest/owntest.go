@@ -1,5 +1,7 @@
 // Package owntest runs a test in a process of its own, for what it does to the
-// whole process: a limit on files, for example, would hit the tests beside it.
+// whole process: a limit on files, for example, would hit the tests beside it. It
+// compiles a test's package without the race detector for what is counted: memory,
+// allocations and time are others with it.
 //
 //	func TestDiskFull(t *testing.T) {
 //		if owntest.Elsewhere(t) {
@@ -12,6 +14,7 @@ package owntest
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -36,4 +39,16 @@ func Elsewhere(t *testing.T) bool {
 		t.Fatalf("%s in a process of its own: %v\n%s", t.Name(), err, out)
 	}
 	return true
+}
+
+// Plain compiles the tests of the package in which it is called, without the race
+// detector, and returns the program. It is removed when t ends.
+func Plain(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "plain.test")
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", program, ".").CombinedOutput()
+	if err != nil {
+		t.Fatalf("tests without the race detector: %v\n%s", err, out)
+	}
+	return program
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/internal/owntest"
 	"github.com/vedette-dev/vedette/sentinel/touch/bash"
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
@@ -157,9 +157,7 @@ func swollen() map[string]string {
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	// The race detector needs more address space than the limit: the children do without.
-	plain := filepath.Join(t.TempDir(), "plain.test")
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", plain, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	plain := owntest.Plain(t)
 	for name, input := range swollen() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
