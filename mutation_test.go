@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -39,20 +38,9 @@ func (m mutant) broken(t *testing.T) []byte {
 	return bytes.Replace(src, []byte(m.old), []byte(m.new), 1)
 }
 
-// isRace reports whether this program has the detector of races.
-func isRace() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
-
-// flagsOfBuild are those of the go command with which this program was compiled by ./test. What is
-// compiled with them too is in the build cache already, but for what differs.
-func flagsOfBuild() []string {
-	if isRace() {
-		return []string{"-race", "-gcflags=modernc.org/...=-race=false"}
-	}
-	return nil
-}
+// flagsOfBuild are those with which ./test compiles. What is compiled with them too is in the build
+// cache already, but for what differs.
+func flagsOfBuild() []string { return strings.Fields(os.Getenv("VEDETTE_TEST_BUILD")) }
 
 // build compiles the tests of packages, with an overlay in place of what is on disk,
 // and returns the program of each.

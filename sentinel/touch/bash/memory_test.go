@@ -163,7 +163,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Parallel()
 			require.LessOrEqual(t, len(input), inputSize+64)
 			child := exec.CommandContext(t.Context(), plain)
-			child.Env = append(os.Environ(), measuredVar+"="+name, "GOMEMLIMIT=256MiB")
+			child.Env = append(os.Environ(), measuredVar+"="+name, "GOMEMLIMIT=256MiB", "GOGC=100")
 			out, err := child.CombinedOutput()
 			require.NoError(t, err, "the child dies: %s", firstLines(out))
 			var took int
