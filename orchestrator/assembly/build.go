@@ -109,9 +109,17 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	p.Stories = story.New(story.Options{Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Now: o.Now})
+	secret, err := p.Keys.LoadAgents()
+	if err != nil {
+		return err
+	}
+	agents, err := recorder.NewIdentities(ctx, p.Store, p.Ledger, secret)
+	if err != nil {
+		return err
+	}
 	p.recorder = recorder.New(recorder.Options{
 		Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Retention: cfg.Journal.Retention, Now: o.Now, OnRecord: p.onRecord,
-		Observe: o.ObserveRecord,
+		Identities: agents, Observe: o.ObserveRecord,
 	})
 	if cfg.Judge.KeepsHabits() {
 		p.habits = p.recorder.NewHabits(p.Keys.Digest(), o.Log)

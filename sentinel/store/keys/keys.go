@@ -5,6 +5,7 @@
 //	ledger.key    Ed25519 note key; signs tree heads       ledger.pub   its public half
 //	warrant.key   Ed25519, PKCS #8 in PEM; signs tokens    warrant.pub  its public half
 //	digest.key    32 random bytes; keys the digests in the ledger
+//	agents.key    32 random bytes; the keys of agents are derived from it
 //
 // While the ledger's key is rotated, or the ledger archived, there is a ledger.next.key besides. Afterwards
 // ledger-HASH.pub has the public half of the key before.
@@ -64,6 +65,13 @@ func (k *Keys) Journal() [32]byte { return k.journal }
 
 // Digest is the key for salted digests.
 func (k *Keys) Digest() [32]byte { return k.digest }
+
+// LoadAgents loads the secret that the keys of agents are derived from, and makes it where it is missing: a reader has no
+// need of it. The error is an ErrKeys where it can't be trusted.
+func (k *Keys) LoadAgents() (secret [32]byte, err error) {
+	err = k.loadRandomKey("agents.key", &secret)
+	return secret, err
+}
 
 // Ledger is the encoded note key that signs tree heads.
 func (k *Keys) Ledger() string {
