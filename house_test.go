@@ -126,7 +126,8 @@ var rooms = map[string]room{
 	"internal/outbound":         {nil, "it makes clients for addresses and knows nothing that they carry"},
 	"orchestrator/anchors": {[]string{"internal/outbound", "sentinel/ledger"},
 		"it carries signed heads to places and decides nothing"},
-	"sentinel/ledger": {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"sentinel/ledger":            {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"sentinel/ledger/ledgertest": {[]string{"sentinel/ledger", "sentinel/store"}, "it makes large ledgers for benchmarks"},
 	"sentinel/pause": {[]string{"sentinel", "sentinel/ledger", "sentinel/store", "skills"},
 		"it keeps what an operator stopped, on record"},
 	"agents/otp":          {nil, "it could be a module of its own"},
@@ -256,6 +257,7 @@ var only = map[string][]string{
 	"cel.dev/cel-go":                    {"sentinel/permission"},
 	"mvdan.cc/sh/v3":                    {"sentinel/touch/bash"},
 	"github.com/redis/go-redis/v9":      {"limits/redisstore"},
+	"github.com/aws/aws-sdk-go-v2":      {"orchestrator/anchors"},
 	"github.com/prometheus":             {"orchestrator", "orchestrator/telemetry"}, // a library that anybody may count with counts values
 	"go.opentelemetry.io/otel":          {"orchestrator", "orchestrator/telemetry"},
 	"github.com/danielgtaylor/huma/v2":  {"orchestrator/api"},

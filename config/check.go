@@ -187,7 +187,8 @@ func (l *loader) checkAnchors() {
 			}
 		}
 		if places != 1 {
-			l.out.add(n.pos, "ledger.anchors[%d] has %d places for heads and needs one; write one of file, http and witness", i, places)
+			l.out.add(n.pos, "ledger.anchors[%d] has %d places for heads and needs one; write one of %s", i, places,
+				strings.Join(anchorKinds, ", "))
 		}
 		a := l.cfg.Ledger.Anchors[i]
 		if first, twice := names[a.Name]; twice && a.Name != "" {
