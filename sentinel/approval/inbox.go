@@ -204,12 +204,20 @@ func (in *Inbox) awaitAnswers(ctx context.Context, q inquiry, woken <-chan struc
 	}
 }
 
+// subjectOf is what rules of who may answer go by. The name of an unknown skill is a model's text.
+func subjectOf(c sentinel.Call) subject {
+	if c.Skill() == nil {
+		return subject{"", c.Effect()}
+	}
+	return subject{c.Name(), c.Effect()}
+}
+
 // newInquiry makes the question about a call.
 func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (inquiry, error) {
 	q := inquiry{id: d.ID, call: c, decision: d}
-	subjects := []subject{{nameSkill(c), c.Effect()}}
+	subjects := []subject{subjectOf(c)}
 	if first, ok := c.Follows(); ok {
-		q.after = subject{nameSkill(first), first.Effect()}
+		q.after = subjectOf(first)
 		subjects = append(subjects, q.after)
 	}
 	q.need = in.o.Policy.require(requesters{c.Grant().User(), c.Grant().Proposer()}, subjects...)
@@ -325,7 +333,7 @@ func (in *Inbox) insertInquiry(tx *store.Tx, q inquiry) error {
 		return err
 	}
 	c, d, g := q.call, q.decision, q.call.Grant()
-	_, err = tx.Exec(sqlInsert, q.id, c.Proposed().ID(), g.Conversation(), g.Turn(), g.Agent(), g.User(), nameSkill(c),
+	_, err = tx.Exec(sqlInsert, q.id, c.Proposed().ID(), g.Conversation(), g.Turn(), g.Agent(), g.User(), c.RecordName(),
 		string(c.Effect()), c.Outward(), c.Tainted(), q.digest, d.Asked.UnixMilli(), d.Expires.UnixMilli(), string(StatePending),
 		q.need.needed, q.after.skill, string(q.after.effect), g.Proposer(), sheet)
 	if err != nil {
@@ -373,14 +381,6 @@ func (in *Inbox) sayEdited(tx *store.Tx, q inquiry) error {
 		return nil // the time to answer is over; the checkpoint says so
 	}
 	return err
-}
-
-// nameSkill is the name of a known skill; that of an unknown one is a model's text.
-func nameSkill(c sentinel.Call) string {
-	if c.Skill() == nil {
-		return ""
-	}
-	return c.Name()
 }
 
 // markOpen notes whether the approval has no end, and takes the note back with the submission.
