@@ -2,8 +2,10 @@ package skills
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -36,7 +38,7 @@ type origin struct {
 }
 
 // claimedWord begins the description of a tool, so that no reader takes it for the operator's.
-const claimedWord = "As the client's program describes it: "
+const claimedWord = "A tool of the client's program, which calls it %q and describes it so: %s"
 
 // CompileTool returns the skill that stands for a tool: see NameTool. Its schema is closed as a skill's.
 // The error is that of a name that is too long, or of a schema that can't be read.
@@ -53,9 +55,7 @@ func CompileTool(t ToolSpec) (*Skill, error) {
 		Name: name, Effect: t.Effect, Reaches: t.Reaches, Approval: t.Approval, Sensitive: t.Sensitive, Disabled: t.Disabled,
 		Output: Untrusted, Parameters: parameters, Run: Run{Kind: "go"},
 	}
-	if t.Description != "" {
-		spec.Description = claimedWord + t.Description
-	}
+	spec.Description = fmt.Sprintf(claimedWord, t.Name, cmp.Or(t.Description, "it doesn't"))
 	s, err := Compile(spec)
 	if err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func TestToolOfOperator(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.True(t, s.Named())
-	require.Equal(t, "As the client's program describes it: Writes a file.", s.Spec().Description)
+	require.Equal(t, `A tool of the client's program, which calls it "Write" and describes it so: Writes a file.`, s.Spec().Description)
 	require.Equal(t, skills.Untrusted, s.Spec().Output)
 	marks := map[string]skills.Annotation{}
 	s.Walk(parseArgs(t, `{"file_path":"/a","content":"b"}`), func(a skills.Arg) { marks[a.Name] = a.Marks })
