@@ -45,6 +45,8 @@ type Options struct {
 	Observe func(Event)
 	// Transport carries requests to upstreams; nil is one with the configuration's times.
 	Transport http.RoundTripper
+	// Hold, KeepAlive and Idle take the place of Proxy.Hold, Proxy.KeepAlive and Proxy.Timeouts.Idle where they are set.
+	Hold, KeepAlive, Idle time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Log is told of what failed. It holds no values. Nil is slog.Default().
@@ -109,6 +111,9 @@ func (d *Door) Close() {
 	d.end()
 	d.ups.close()
 }
+
+// Held returns how many streams are held for a person.
+func (d *Door) Held() int { return d.loads.countHeld() }
 
 // Guarded returns the handler behind a guard. Keys come in the headers that providers' clients send, and errors go
 // out in the form that these read.
@@ -176,6 +181,14 @@ var (
 	errNoPath = &wire.Error{Status: http.StatusNotFound, Code: "not_found",
 		Message: "the proxy has chat/completions, responses, embeddings, moderations and models of OpenAI, and messages and models of Anthropic"}
 )
+
+// settings are those of a request that begins now.
+func (d *Door) settings() config.Proxy {
+	p := d.o.Running().Proxy
+	p.Hold, p.KeepAlive = cmp.Or(d.o.Hold, p.Hold), cmp.Or(d.o.KeepAlive, p.KeepAlive)
+	p.Timeouts.Idle = cmp.Or(d.o.Idle, p.Timeouts.Idle)
+	return p
+}
 
 // options are those of one answer.
 func (d *Door) options(p config.Proxy) stream.Options {

@@ -60,7 +60,7 @@ func (d *Door) failRequest(w http.ResponseWriter, f *formats.Form, err error) st
 
 // beginExchange reads a request. end must be called when its answer is over.
 func (d *Door) beginExchange(r *http.Request, f *formats.Form, e *Event) (x *exchange, end func(), err error) {
-	x = &exchange{Door: d, form: f, proxy: d.o.Running().Proxy, began: d.o.Now(), event: e, arrived: make(chan struct{})}
+	x = &exchange{Door: d, form: f, proxy: d.settings(), began: d.o.Now(), event: e, arrived: make(chan struct{})}
 	e.Shadow = x.proxy.Mode == config.ProxyShadow
 	if x.caller, err = d.readCaller(r); err != nil {
 		return nil, nil, err

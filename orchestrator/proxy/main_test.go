@@ -126,6 +126,7 @@ type house struct {
 	tokens map[string]string
 	file   string
 	log    *logBuffer
+	times  proxy.Options // Hold, KeepAlive and Idle
 
 	mu     sync.Mutex
 	now    time.Time
@@ -163,9 +164,12 @@ func (h *house) pass(d time.Duration) {
 }
 
 // open starts a house. more changes its configuration: pairs of a text and what stands in its place.
-func open(t testing.TB, more ...string) *house {
+func open(t testing.TB, more ...string) *house { return openWith(t, proxy.Options{}, more...) }
+
+// openWith is open with other times than the configuration's.
+func openWith(t testing.TB, times proxy.Options, more ...string) *house {
 	t.Helper()
-	h := &house{t: t, up: startUpstream(t), tokens: map[string]string{}, now: time.Now(), log: &logBuffer{}}
+	h := &house{t: t, times: times, up: startUpstream(t), tokens: map[string]string{}, now: time.Now(), log: &logBuffer{}}
 	h.file = filepath.Join(t.TempDir(), "vedette.yaml")
 	text := fmt.Sprintf(strings.NewReplacer(more...).Replace(houseConfig), h.up.URL)
 	require.NoError(t, os.WriteFile(h.file, []byte(text), 0o600))
@@ -189,6 +193,7 @@ func (h *house) start() {
 	h.door, err = proxy.New(context.Background(), proxy.Options{
 		Handover: parts.Handover, Registry: parts.Registry, Keys: keys, Running: parts.Running, Key: parts.Keys.Digest(),
 		Credential: parts.FindCredential, PublicURL: "https://vedette.example", LocalUser: "ann", Log: log, Now: h.clock,
+		Hold: h.times.Hold, KeepAlive: h.times.KeepAlive, Idle: h.times.Idle,
 		Observe: func(e proxy.Event) {
 			h.mu.Lock()
 			defer h.mu.Unlock()

@@ -158,6 +158,16 @@ func (l *loads) beginHeld(key string, most int) (end func(), ok bool) {
 	return l.begin(l.held, key, most)
 }
 
+// count returns how many streams are held.
+func (l *loads) countHeld() (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, of := range l.held {
+		n += of
+	}
+	return n
+}
+
 func (l *loads) begin(of map[string]int, key string, most int) (end func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
