@@ -193,7 +193,7 @@ func (h *house) start() {
 	h.door, err = proxy.New(context.Background(), proxy.Options{
 		Handover: parts.Handover, Registry: parts.Registry, Keys: keys, Running: parts.Running, Key: parts.Keys.Digest(),
 		Credential: parts.FindCredential, PublicURL: "https://vedette.example", LocalUser: "ann", Log: log, Now: h.clock,
-		Hold: h.times.Hold, KeepAlive: h.times.KeepAlive, Idle: h.times.Idle,
+		Hold: h.times.Hold, KeepAlive: h.times.KeepAlive, Idle: h.times.Idle, Transport: h.times.Transport,
 		Observe: func(e proxy.Event) {
 			h.mu.Lock()
 			defer h.mu.Unlock()

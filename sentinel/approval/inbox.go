@@ -162,7 +162,7 @@ func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decisi
 }
 
 // ApproveTelling implements sentinel.TellingApprover: asked is called once the question is on disk, where
-// List, Show and Answer find it.
+// List, Show and Answer find it. It isn't where people have answered the question already.
 func (in *Inbox) ApproveTelling(ctx context.Context, c sentinel.Call, d sentinel.Decision, asked func()) (sentinel.Verdict, error) {
 	q, err := in.newInquiry(c, d)
 	if err != nil {
@@ -177,6 +177,9 @@ func (in *Inbox) ApproveTelling(ctx context.Context, c sentinel.Call, d sentinel
 	woken, leave := in.joinWait(q.id)
 	defer leave()
 	if err = in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.putInquiry(tx, q) }); err == nil {
+		if v, answered, err := in.readAnswers(ctx, q); err == nil && answered { // before a restart: no person is asked again
+			return v, nil
+		}
 		asked()
 	}
 	return in.awaitAnswers(ctx, q, woken, err)
