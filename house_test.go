@@ -236,7 +236,7 @@ var rooms = map[string]room{
 		"orchestrator/records/query", "orchestrator/records/shown", "orchestrator/replay", "orchestrator/serve", "sentinel/pause",
 		"skills/run/exec"},
 		"flags, one call and printing: it builds nothing and opens no store"},
-	"cmd/vedette/handlers": {[]string{"orchestrator/access", "orchestrator/api", "orchestrator/assistants", "orchestrator/proxy",
+	"cmd/vedette/handlers": {[]string{"orchestrator", "orchestrator/access", "orchestrator/api", "orchestrator/assistants", "orchestrator/proxy",
 		"orchestrator/serve", "orchestrator/threads", "orchestrator/web"},
 		"it puts handlers behind the server, and decides nothing"},
 	"cmd/vedette/chat": {[]string{"config", "internal/terminal", "orchestrator", "sentinel/approval"},

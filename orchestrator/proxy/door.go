@@ -41,8 +41,8 @@ type Options struct {
 	LocalUser string
 	// PublicURL begins links to approvals.
 	PublicURL string
-	// Observe is told of each answer. It must not block.
-	Observe func(Event)
+	// Begin is told of each answer that begins, and returns what is told how it ended. Neither may block.
+	Begin func(ctx context.Context, format string) (_ context.Context, end func(Event))
 	// Transport carries requests to upstreams; nil is one with the configuration's times.
 	Transport http.RoundTripper
 	// Hold, KeepAlive and Idle take the place of Proxy.Hold, Proxy.KeepAlive and Proxy.Timeouts.Idle where they are set.
@@ -77,8 +77,8 @@ func New(ctx context.Context, o Options) (*Door, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Observe == nil {
-		o.Observe = func(Event) {}
+	if o.Begin == nil {
+		o.Begin = func(ctx context.Context, _ string) (context.Context, func(Event)) { return ctx, func(Event) {} }
 	}
 	o.Log, o.PublicURL = cmp.Or(o.Log, slog.Default()), strings.TrimSuffix(o.PublicURL, "/")
 	d := &Door{o: o, mux: http.NewServeMux(), forward: handover.Forwarder{Handover: o.Handover}, catalog: tools.New(), memory: newMemory(),

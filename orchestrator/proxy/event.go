@@ -17,14 +17,3 @@ type Event struct {
 
 	began time.Time
 }
-
-// tell tells the observer.
-func (d *Door) tell(e *Event) {
-	e.Took = d.o.Now().Sub(e.began)
-	defer func() {
-		if recover() != nil {
-			d.o.Log.Error("the observer of the proxy panicked")
-		}
-	}()
-	d.o.Observe(*e)
-}

@@ -33,15 +33,20 @@ type exchange struct {
 func (d *Door) answerWith(f *formats.Form) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		e := &Event{Format: f.Name, Request: problem.RequestID(r.Context()), began: d.o.Now()}
-		defer d.tell(e)
+		ctx, end := d.o.Begin(r.Context(), f.Name)
+		r = r.WithContext(ctx)
+		defer func() {
+			e.Took = d.o.Now().Sub(e.began)
+			end(*e)
+		}()
 		w.Header().Set(headerRequest, e.Request)
-		x, end, err := d.beginExchange(r, f, e)
+		x, leave, err := d.beginExchange(r, f, e)
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // it was for the body, and would end a long answer
 		if err != nil {
 			e.Failure = d.failRequest(w, f, err)
 			return
 		}
-		defer end()
+		defer leave()
 		if err := x.run(w, r); err != nil {
 			e.Failure = d.failRequest(w, f, err)
 		}

@@ -194,10 +194,12 @@ func (h *house) start() {
 		Handover: parts.Handover, Registry: parts.Registry, Keys: keys, Running: parts.Running, Key: parts.Keys.Digest(),
 		Credential: parts.FindCredential, PublicURL: "https://vedette.example", LocalUser: "ann", Log: log, Now: h.clock,
 		Hold: h.times.Hold, KeepAlive: h.times.KeepAlive, Idle: h.times.Idle, Transport: h.times.Transport,
-		Observe: func(e proxy.Event) {
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.events = append(h.events, e)
+		Begin: func(ctx context.Context, _ string) (context.Context, func(proxy.Event)) {
+			return ctx, func(e proxy.Event) {
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				h.events = append(h.events, e)
+			}
 		},
 	})
 	require.NoError(h.t, err)

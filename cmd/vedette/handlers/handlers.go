@@ -9,6 +9,7 @@ import (
 	"errors"
 	"os/user"
 
+	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/api"
 	"github.com/vedette-dev/vedette/orchestrator/assistants"
@@ -66,6 +67,13 @@ func addProxy(ctx context.Context, h *serve.Handlers, l serve.Live) error {
 	o := proxy.Options{
 		Handover: parts.Handover, Registry: parts.Registry, Keys: keys, Running: parts.Running, Key: parts.Keys.Digest(),
 		Credential: parts.FindCredential, PublicURL: l.URL, LocalUser: nameLocalUser(), Log: l.Log,
+		Begin: func(ctx context.Context, format string) (context.Context, func(proxy.Event)) {
+			ctx, end := l.Orchestrator.BeginProxied(ctx, format)
+			return ctx, func(e proxy.Event) {
+				end(orchestrator.ProxyAnswer{Format: e.Format, Stream: e.Stream, Shadow: e.Shadow, Failure: e.Failure, Forwarded: e.Forwarded,
+					Blocked: e.Blocked, Refused: e.Refused, Upstream: e.Upstream, Took: e.Took, Held: e.Held})
+			}
+		},
 	}
 	door, err := proxy.New(ctx, o)
 	if err != nil {
