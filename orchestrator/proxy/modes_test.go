@@ -3,13 +3,17 @@ package proxy_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/proxy"
+	"github.com/vedette-dev/vedette/orchestrator/proxy/report"
+	"github.com/vedette-dev/vedette/orchestrator/records"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 )
@@ -59,6 +63,49 @@ func TestShadow(t *testing.T) {
 	require.Equal(t, 1, ok, "a result closes a call that was watched too")
 	tainted := h.records(sentinel.RecordShadow)[0]
 	require.Contains(t, string(tainted.Body), `"tainted":true`)
+}
+
+// After a while of watching the report says what enforcing would have stopped, by tool and reason, and which lines of the
+// configuration may be missing.
+func TestReport(t *testing.T) {
+	h := open(t, "proxy:\n", "proxy:\n  mode: shadow\n")
+	call := func(tool, args string) {
+		h.up.replies(200, whole("", [3]string{"call_1", tool, args}))
+		h.post(chatPath, strings.Replace(ask(false, ""), "["+bash+"]", "["+bash+","+strings.ReplaceAll(bash, "Bash", tool)+"]", 1))
+	}
+	for range 3 {
+		call("Bash", `{"command":"ls"}`)
+	}
+	call("Bash", `{"command":"forbidden x"}`)
+	for range 5 {
+		call("Bash", `{"command":"careful"}`)
+	}
+	call("mcp__shop__listOrders", `{"command":"x"}`)
+	call("CANARY\u202e[31m", `{"more":"x"}`)
+	h.awaitRecords(sentinel.RecordShadow, 11)
+	h.stop()
+	src := records.Source{Database: filepath.Join(filepath.Dir(h.file), "v.db"), Keys: filepath.Join(filepath.Dir(h.file), "vedette-keys")}
+	r, err := report.Read(t.Context(), src, report.Options{Since: h.clock().Add(-time.Hour)})
+	require.NoError(t, err)
+	require.Equal(t, []int{11, 4, 5, 2}, []int{r.Calls, r.Allowed, r.Asked, r.Denied})
+	require.Equal(t, report.Tool{Name: "Bash", Skill: "tool.b-uash", Effect: "modify", Named: true, Calls: 9, Stops: 6}, r.Tools[0])
+	require.Equal(t, []string{"ask", "permission.ask"}, []string{r.Stops[0].Outcome, r.Stops[0].Code})
+	require.Len(t, r.Stops[0].Examples, 3)
+	var lines []string
+	for _, s := range r.Suggestions {
+		lines = append(lines, s.Key+": "+s.Line)
+	}
+	require.Contains(t, lines, `proxy.tools: - {tool: "mcp__shop__listOrders", effect: read, reaches: self}`)
+	var out strings.Builder
+	require.NoError(t, r.WriteText(&out, false))
+	require.Contains(t, out.String(), "enforcing would have let 4 (36.4%) through, asked a person 5 (45.5%), and stopped 2 (18.2%)")
+	require.NotContains(t, out.String(), "\u202e", "names of tools are a client's")
+	none, err := report.Read(t.Context(), src, report.Options{Since: h.clock().Add(time.Hour)})
+	require.NoError(t, err)
+	require.Zero(t, none.Calls)
+	_, err = report.Read(t.Context(), records.Source{Database: src.Database, Keys: t.TempDir()}, report.Options{})
+	require.ErrorContains(t, err, "there is no journal.key")
+	h.start() // for the cleanup
 }
 
 // Callers on this machine need no token where the configuration says so, and their provider's own key goes through.

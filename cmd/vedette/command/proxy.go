@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +51,61 @@ would have stopped.`,
 	f.StringVar(&c.flags.State, "state", "", "`FOLDER` for configuration, database and keys (default in the user's state folder)")
 	f.BoolVar(&c.print, "print", false, "print the configuration and end")
 	f.BoolVar(&c.jsonLog, "json-log", false, "write the log as lines of JSON")
+	cmd.AddCommand(newProxyReportCommand(a))
 	return cmd
+}
+
+// proxyReportCommand is `vedette proxy report`.
+type proxyReportCommand struct {
+	*app
+	places
+	since time.Duration
+	json  bool
+}
+
+func newProxyReportCommand(a *app) *cobra.Command {
+	c := &proxyReportCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Say what enforcing would have stopped while the proxy watched",
+		Long: `Report counts what proxy.mode: shadow has recorded: calls that would have been stopped or asked about, by
+tool and reason, with lines for the configuration to think about. It reads beside the running proxy, and needs its
+keys for the names of tools that proxy.tools doesn't name.`,
+		Example: `  vedette proxy report --since 168h
+  vedette proxy report --config vedette.yaml --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.config, "config", "", "configuration `FILE` of the proxy (default the one that vedette proxy has written)")
+	f.DurationVar(&c.since, "since", 7*24*time.Hour, "how far back records count")
+	f.BoolVar(&c.json, "json", false, "print JSON")
+	return cmd
+}
+
+func (c *proxyReportCommand) run(ctx context.Context) error {
+	if c.since <= 0 {
+		return usageError("--since must be a time such as 168h")
+	}
+	if c.config == "" {
+		folder, err := proxyFolder()
+		if err != nil {
+			return err
+		}
+		c.config = filepath.Join(folder, "proxy.yaml")
+	}
+	src, err := c.findSource(c.program(), false, true)
+	if err != nil {
+		return err
+	}
+	r, err := setup.ReadProxyReport(ctx, src, time.Now().Add(-c.since))
+	switch {
+	case err != nil:
+		return err
+	case c.json:
+		return c.writeJSON(r, false)
+	}
+	return r.WriteText(c.out, c.color)
 }
 
 func (c *proxyCommand) runProxy(ctx context.Context) error {

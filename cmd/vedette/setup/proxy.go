@@ -1,15 +1,25 @@
 package setup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	_ "embed" // for proxy.yaml
+
+	"github.com/vedette-dev/vedette/orchestrator/proxy/report"
+	"github.com/vedette-dev/vedette/orchestrator/records"
 )
+
+// ReadProxyReport says what the proxy would have stopped since a time.
+func ReadProxyReport(ctx context.Context, src records.Source, since time.Time) (*report.Report, error) {
+	return report.Read(ctx, src, report.Options{Since: since})
+}
 
 //go:embed proxy.yaml
 var proxyText string
