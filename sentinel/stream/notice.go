@@ -40,7 +40,7 @@ func (t NoticeTemplate) write(c Call, d Decision) string {
 		"{tool}", showName(c),
 		"{gate}", showWord(d.Gate, "policy"),
 		"{reason}", showReason(d.Reason, c),
-		"{decision_id}", showWord(d.ID, "no record"),
+		"{decision_id}", showWord(d.ID, "no decision"),
 	).Replace(text)
 }
 
