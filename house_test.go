@@ -57,6 +57,7 @@ var rooms = map[string]room{
 	"internal/arrival":            {nil, "it carries requests of tests and knows no server"},
 	"internal/owntest":            {nil, "it runs a test again and knows none of them"},
 	"internal/testissuer":         {nil, "it is an issuer for tests and knows no client of it"},
+	"internal/testprovider":       {nil, "it is a provider of models for tests and knows no proxy before it"},
 	"internal/testclock":          {nil, "it is a clock for tests and knows nothing that goes by it"},
 	"internal/watchdog":           {nil, "it runs test programs and knows none of them"},
 	"limits/redisstore/redistest": {nil, "it starts a server for tests and knows no store"},
@@ -402,6 +403,7 @@ const (
 var wider = map[string]int{
 	"imports orchestrator/assembly": 48, // it puts everything together
 	"imports cmd/vedette/command":   15, // each command calls another room
+	"imports cmd/vedette/setup":     13, // each command needs another room's part
 	"imports orchestrator/api":      16, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record
 }

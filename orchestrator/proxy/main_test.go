@@ -78,6 +78,7 @@ func startUpstream(t testing.TB) *upstream {
 		u.requests = append(u.requests, asked{r.URL.Path, r.URL.RawQuery, r.Header.Clone(), string(raw)})
 		answer := u.answer
 		u.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(raw))
 		answer(w, r)
 	}))
 	t.Cleanup(u.Close)

@@ -197,7 +197,7 @@ var (
 	errUnreachable  = gatewayError(http.StatusBadGateway, "upstream_unreachable", "the upstream can't be reached")
 	errSlow         = gatewayError(http.StatusGatewayTimeout, "upstream_timeout", "the upstream did not answer in time")
 	errNoCredential = gatewayError(http.StatusForbidden, "credential_missing", "the user has no key of this upstream")
-	errEncoding     = gatewayError(http.StatusBadGateway, "upstream_encoding", "the upstream compressed its answer in a way that can't be read")
+	errEncoding     = gatewayError(http.StatusBadGateway, "upstream_encoding", "the upstream compressed its answer in an unknown way")
 	errBadAnswer    = gatewayError(http.StatusBadGateway, "upstream_malformed", "the upstream's answer is not what was asked for")
 	errTooLarge     = gatewayError(http.StatusBadGateway, "upstream_too_large", "the upstream's answer is too large")
 )

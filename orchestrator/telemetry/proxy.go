@@ -53,7 +53,8 @@ func (m *Metrics) defineProxy() {
 		"call that can be judged.", "format", "shadow", "result")
 	p.upstream = m.newHistogram("proxy_upstream_wait_seconds", "How long upstreams took to begin an answer.", forModels, "format")
 	p.took = m.newHistogram("proxy_answer_duration_seconds", "From the request to the end of its answer.", forTurns, "format")
-	p.held = m.newHistogram("proxy_held_seconds", "How long an answer was held because of calls in it, of those that were.", forModels, "format")
+	p.held = m.newHistogram("proxy_held_seconds", "How long an answer was held because of calls in it, of those that were.",
+		forModels, "format")
 	const help = "Answers that are under way."
 	p.open = prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: "proxy_open_answers", Help: help}, []string{"format"})
 	m.addCollector(p.open, "proxy_open_answers", "gauge", help, []string{"format"})

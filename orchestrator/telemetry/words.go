@@ -66,7 +66,8 @@ var codes = listOf(strings.Fields(`
 	scope.after_taint scope.empty scope.expired scope.extend_after_taint scope.invalid_skills scope.named_skills scope.not_granted
 	scope.unknown_skill scope.wider_than_parent scope.withdrawn
 	stream.arguments stream.cut stream.ending stream.incomplete stream.late stream.malformed stream.mismatch stream.no_name
-	stream.stalled stream.too_large stream.too_many_calls stream.unchecked stream.unknown_shape stream.upstream`), []string{"approval.nobody"}, listBrokenCodes())
+	stream.stalled stream.too_large stream.too_many_calls stream.unchecked stream.unknown_shape stream.upstream`),
+	[]string{"approval.nobody"}, listBrokenCodes())
 
 // listBrokenCodes are the codes of gates that could not judge, which the checkpoint makes.
 func listBrokenCodes() []string {
