@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// bufferSize is what is read at a time.
-	bufferSize = 4 << 10
+	// bufferSize is what is read at a time: a chunk of text is shorter, and each stream holds such buffers.
+	bufferSize = 2 << 10
 	// maxUpstreamHeader bounds the headers of an upstream's answer.
 	maxUpstreamHeader = 64 << 10
 	idleConnection    = 90 * time.Second

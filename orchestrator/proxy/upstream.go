@@ -22,7 +22,7 @@ func newTransport(t config.ProxyTimeouts) *http.Transport {
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: t.Connect}).DialContext, TLSHandshakeTimeout: t.Connect,
 		ResponseHeaderTimeout: t.Header, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 256, IdleConnTimeout: idleConnection,
-		DisableCompression: true, MaxResponseHeaderBytes: maxUpstreamHeader, ReadBufferSize: bufferSize, WriteBufferSize: bufferSize,
+		DisableCompression: true, MaxResponseHeaderBytes: maxUpstreamHeader, ReadBufferSize: bufferSize, WriteBufferSize: bufferSize / 2,
 	}
 }
 
