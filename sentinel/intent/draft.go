@@ -186,7 +186,7 @@ func (b *builder) readMoney(d DraftMoney) Money {
 		b.fail(unknown("currency", d.Currency, b.v.Currencies()))
 		return Money{}
 	}
-	minor, err := parseAmount(string(d.Amount))
+	minor, err := ParseAmount(string(d.Amount))
 	if err != nil {
 		b.fail(err)
 	}

@@ -35,9 +35,9 @@ func (m Money) String() string {
 // Amount is the amount as a decimal: "1200.50".
 func (m Money) Amount() string { return fmt.Sprintf("%d.%02d", m.minor/100, m.minor%100) }
 
-// parseAmount reads an amount such as 1200.5 into hundredths. ErrRange: it is negative, too large, no plain decimal, or
+// ParseAmount reads an amount such as 1200.5 into hundredths. ErrRange: it is negative, too large, no plain decimal, or
 // has more than two decimals that count.
-func parseAmount(s string) (int64, error) {
+func ParseAmount(s string) (int64, error) {
 	whole, frac, _ := strings.Cut(s, ".")
 	frac = strings.TrimRight(frac, "0")
 	if len(frac) > 2 || len(whole) > len("100000000000") || whole == "" {
