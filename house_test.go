@@ -123,6 +123,9 @@ var rooms = map[string]room{
 	"sentinel/intent":           {[]string{"sentinel/intent/fold", "skills"}, "it holds what a text became, and knows no text, parser or store"},
 	"sentinel/intent/fold":      {nil, "it knows characters and nothing of what they say"},
 	"sentinel/intent/detect":    {[]string{"sentinel/intent/fold"}, "it reads a text by fixed rules: no model, no network, no store"},
+	"sentinel/intent/grammar":   {[]string{"sentinel/intent", "sentinel/intent/fold", "skills"}, "it reads a text by an operator's words and knows no model"},
+	"sentinel/intent/vote":      {[]string{"sentinel/intent"}, "a pure function of what parsers said: it knows no parser and no policy"},
+	"sentinel/intent/compare":   {[]string{"sentinel/intent", "skills"}, "a pure function of an intent and a policy: it knows no parser and no text"},
 	"sentinel/store":            {nil, leaf},
 	"sentinel/store/keys":       {nil, leaf},
 	"sentinel/journal":          {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
@@ -256,7 +259,7 @@ var only = map[string][]string{
 	"golang.org/x/time":                 {"orchestrator/access", "orchestrator/access/oidc", "sentinel/review"},
 	"github.com/coreos/go-oidc/v3":      {"orchestrator/access/oidc"},
 	"modernc.org/sqlite":                {"sentinel/store", "sentinel/ledger"}, // verify opens a file that no store has
-	"cel.dev/cel-go":                    {"sentinel/permission"},
+	"cel.dev/cel-go":                    {"sentinel/permission", "sentinel/intent/compare"},
 	"mvdan.cc/sh/v3":                    {"sentinel/touch/bash"},
 	"github.com/redis/go-redis/v9":      {"limits/redisstore"},
 	"github.com/prometheus":             {"orchestrator", "orchestrator/telemetry"}, // a library that anybody may count with counts values
