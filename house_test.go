@@ -124,6 +124,8 @@ var rooms = map[string]room{
 	"sentinel/intent/fold":      {nil, "it knows characters and nothing of what they say"},
 	"sentinel/intent/detect":    {[]string{"sentinel/intent/fold"}, "it reads a text by fixed rules: no model, no network, no store"},
 	"sentinel/intent/grammar":   {[]string{"sentinel/intent", "sentinel/intent/fold", "skills"}, "it reads a text by an operator's words and knows no model"},
+	"sentinel/intent/parse": {[]string{"agents/llm", "sentinel/intent", "sentinel/intent/grammar", "skills"},
+		"it has parsers read a text, each apart; it starts no process itself and knows no vote"},
 	"sentinel/intent/vote":      {[]string{"sentinel/intent"}, "a pure function of what parsers said: it knows no parser and no policy"},
 	"sentinel/intent/compare":   {[]string{"sentinel/intent", "skills"}, "a pure function of an intent and a policy: it knows no parser and no text"},
 	"sentinel/store":            {nil, leaf},
@@ -255,7 +257,7 @@ var rooms = map[string]room{
 var only = map[string][]string{
 	"github.com/asynkron/protoactor-go": {"agents/otp"},
 	"github.com/sashabaranov/go-openai": {"agents/llm"},
-	"github.com/sony/gobreaker/v2":      {"sentinel/review"},
+	"github.com/sony/gobreaker/v2":      {"sentinel/review", "sentinel/intent/parse"},
 	"golang.org/x/time":                 {"orchestrator/access", "orchestrator/access/oidc", "sentinel/review"},
 	"github.com/coreos/go-oidc/v3":      {"orchestrator/access/oidc"},
 	"modernc.org/sqlite":                {"sentinel/store", "sentinel/ledger"}, // verify opens a file that no store has

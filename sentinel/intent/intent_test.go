@@ -88,10 +88,12 @@ func TestBuildRefuses(t *testing.T) {
 		fields string
 		want   error
 	}{
-		"unknown action":        {`"action":"find_expert"`, &intent.UnknownError{What: "action", Near: "find_experts"}},
-		"unknown expertise":     {`"action":"pay","expertise":["magic"]`, &intent.UnknownError{What: "expertise"}},
-		"unknown kind":          {`"action":"pay","constraints":{"entities":[{"kind":"city","name":"emea"}]}`, &intent.UnknownError{What: "entity"}},
-		"unknown currency":      {`"action":"pay","constraints":{"budget":{"amount":1,"currency":"XYZ"}}`, &intent.UnknownError{What: "currency"}},
+		"unknown action":    {`"action":"find_expert"`, &intent.UnknownError{What: "action", Near: "find_experts"}},
+		"unknown expertise": {`"action":"pay","expertise":["magic"]`, &intent.UnknownError{What: "expertise"}},
+		"unknown kind": {`"action":"pay","constraints":{"entities":[{"kind":"city","name":"emea"}]}`,
+			&intent.UnknownError{What: "entity"}},
+		"unknown currency": {`"action":"pay","constraints":{"budget":{"amount":1,"currency":"XYZ"}}`,
+			&intent.UnknownError{What: "currency"}},
 		"a topic of nothing":    {`"action":"pay","topic":"@@#!"`, intent.ErrTopic},
 		"a topic of two faces":  {`"action":"pay","topic":"pаypal"`, intent.ErrTopic},
 		"a reference in words":  {`"action":"pay","references":["the first document"]`, intent.ErrReference},
@@ -147,7 +149,8 @@ func TestReadDraftRefuses(t *testing.T) {
 		_, err := intent.ReadDraft([]byte(raw))
 		require.ErrorIs(t, err, intent.ErrDraft, name)
 	}
-	d, err := intent.ReadDraft([]byte(`{"action":"pay","topic":"","expertise":null,"references":[],"constraints":{"budget":null},"confidence":0}`))
+	d, err := intent.ReadDraft([]byte(`{"action":"pay","topic":"","expertise":null,"references":[],"constraints":{"budget":null},` +
+		`"confidence":0}`))
 	require.NoError(t, err, "what is null is not set")
 	require.Nil(t, d.Constraints.Budget)
 }

@@ -238,7 +238,7 @@ func (v *Verifier) Open(token []byte) (Trusted, error) {
 	if len(token) > maxToken || jsonv2.Unmarshal(token, &s, jsonv2.RejectUnknownMembers(true)) != nil || s.V != 1 {
 		return Trusted{}, ErrForm
 	}
-	raw := s.content.encode()
+	raw := s.encode()
 	sum := sha256.Sum256(raw)
 	if subtle.ConstantTimeCompare([]byte(hex.EncodeToString(sum[:])), []byte(s.ContentHash)) != 1 {
 		return Trusted{}, ErrAltered

@@ -124,7 +124,8 @@ func TestTrustedAltered(t *testing.T) {
 	require.ErrorIs(t, err, intent.ErrAltered)
 	_, err = d.verifier.Open([]byte(strings.Replace(string(token), `"signature":"`, `"signature":"A`, 1)))
 	require.ErrorIs(t, err, intent.ErrSignature)
-	for _, form := range []string{"", "{}", "[]", "null", string(token) + "{}", strings.Replace(string(token), `{"action"`, `{"x":1,"action"`, 1),
+	for _, form := range []string{"", "{}", "[]", "null", string(token) + "{}", strings.Replace(string(token), `{"action"`,
+		`{"x":1,"action"`, 1),
 		strings.Replace(string(token), `{"action"`, `{"action":"pay","action"`, 1), strings.Repeat(" ", 40<<10) + string(token)} {
 		_, err := d.verifier.Open([]byte(form))
 		require.ErrorIs(t, err, intent.ErrForm)

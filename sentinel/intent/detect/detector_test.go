@@ -230,7 +230,8 @@ func FuzzDetect(f *testing.F) {
 }
 
 var prose = strings.Repeat("Find me three security experts for the supply chain review of the Hamburg office, please; their rate is "+
-	"at most 1,200 EUR a day, and I'd like to select them by Friday or Monday, and no later. The action items of the last task are in doc_77. ", 60)
+	"at most 1,200 EUR a day, and I'd like to select them by Friday or Monday, and no later. The action items of the last task are in "+
+	"doc_77. ", 60)
 
 // The aim is 1 ms for 10 KB, whatever is in them.
 func BenchmarkDetect(b *testing.B) {

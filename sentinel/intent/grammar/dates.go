@@ -8,6 +8,16 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/intent"
 )
 
+// calendar are the words of dates in an operator's languages.
+type calendar struct {
+	numberWords
+	months        map[string]int
+	weekdays      map[string]time.Weekday
+	spans, todays map[string]int64 // in days
+	in            map[string]bool
+	monthFirst    bool
+}
+
 // date is a day in a text. An invalid one was written as a date and is none.
 type date struct {
 	day      time.Time
@@ -16,8 +26,8 @@ type date struct {
 }
 
 // dateAt reads the date that begins at token i.
-func (g *Grammar) dateAt(t tokens, i int, today time.Time) (date, bool) {
-	for _, read := range []func(tokens, int, time.Time) (date, bool){g.isoAt, g.dottedAt, g.dayMonthAt, g.monthDayAt, g.spanAt, g.wordDayAt} {
+func (c *calendar) dateAt(t tokens, i int, today time.Time) (date, bool) {
+	for _, read := range []func(tokens, int, time.Time) (date, bool){c.isoAt, c.dottedAt, c.dayMonthAt, c.monthDayAt, c.spanAt, c.wordDayAt} {
 		if d, ok := read(t, i, today); ok {
 			d.from = i
 			if d.invalid = d.invalid || d.day.IsZero(); !d.invalid {
@@ -40,15 +50,18 @@ func makeDay(year, month, day int) time.Time {
 }
 
 // isoAt reads 2026-12-31.
-func (g *Grammar) isoAt(t tokens, i int, _ time.Time) (date, bool) {
-	if i+4 >= len(t) || len(t[i].text) != 4 || !isNumber(t[i]) || !t.isMark(i+1, "-") || !isNumber(t[i+2]) || !t.isMark(i+3, "-") || !isNumber(t[i+4]) {
+func (c *calendar) isoAt(t tokens, i int, _ time.Time) (date, bool) {
+	if i+4 >= len(t) || len(t[i].text) != 4 || !t.isMark(i+1, "-") || !t.isMark(i+3, "-") {
+		return date{}, false
+	}
+	if !isNumber(t[i]) || !isNumber(t[i+2]) || !isNumber(t[i+4]) {
 		return date{}, false
 	}
 	return date{day: makeDay(atoi(t[i].text), atoi(t[i+2].text), atoi(t[i+4].text)), to: i + 5}, true
 }
 
 // dottedAt reads 31.12.2026 and 12/31/2026. Where both orders are days, the configured one counts.
-func (g *Grammar) dottedAt(t tokens, i int, today time.Time) (date, bool) {
+func (c *calendar) dottedAt(t tokens, i int, today time.Time) (date, bool) {
 	if i >= len(t) || t[i].kind != figures {
 		return date{}, false
 	}
@@ -63,12 +76,13 @@ func (g *Grammar) dottedAt(t tokens, i int, today time.Time) (date, bool) {
 	if len(parts) < 2 || len(parts[0]) > 2 || len(parts[1]) > 2 || !areDigits(parts) {
 		return date{}, false
 	}
-	day, month, year := atoi(parts[0]), atoi(parts[1]), 0
-	if !dotted && (g.monthFirst && month <= 31 && day <= 12 || month > 12 && day <= 12) {
+	day, month := atoi(parts[0]), atoi(parts[1])
+	if !dotted && (c.monthFirst && month <= 31 && day <= 12 || month > 12 && day <= 12) {
 		day, month = month, day
 	}
 	if len(parts) == 3 {
-		if year = atoi(parts[2]); year < 100 {
+		year := atoi(parts[2])
+		if year < 100 {
 			year += 2000
 		}
 		return date{day: makeDay(year, month, day), to: to}, true
@@ -90,36 +104,39 @@ func nextSuch(today time.Time, month, day int) time.Time {
 }
 
 // dayMonthAt reads 31 December 2026, 31st of December, 31. Dezember, 3 de marzo.
-func (g *Grammar) dayMonthAt(t tokens, i int, today time.Time) (date, bool) {
+func (c *calendar) dayMonthAt(t tokens, i int, today time.Time) (date, bool) {
 	if i >= len(t) || !isNumber(t[i]) || len(t[i].text) > 2 {
 		return date{}, false
 	}
 	j := i + 1
-	for j < len(t) && (t[j].text == "." || t[j].text == "de" || t[j].text == "of" || t[j].text == "the" || !t[j].spaced && ordinalEndings[t[j].text]) {
+	for j < len(t) && (betweenDayAndMonth[t[j].text] || !t[j].spaced && ordinalEndings[t[j].text]) {
 		j++
 	}
-	if j >= len(t) || g.months[t[j].text] == 0 {
+	if j >= len(t) || c.months[t[j].text] == 0 {
 		return date{}, false
 	}
-	return g.withYear(t, j+1, g.months[t[j].text], atoi(t[i].text), today)
+	return c.withYear(t, j+1, c.months[t[j].text], atoi(t[i].text), today)
 }
 
 // monthDayAt reads December 31, 2026 and December 31st.
-func (g *Grammar) monthDayAt(t tokens, i int, today time.Time) (date, bool) {
-	if i+1 >= len(t) || g.months[t[i].text] == 0 || !isNumber(t[i+1]) || len(t[i+1].text) > 2 {
+func (c *calendar) monthDayAt(t tokens, i int, today time.Time) (date, bool) {
+	if i+1 >= len(t) || c.months[t[i].text] == 0 || !isNumber(t[i+1]) || len(t[i+1].text) > 2 {
 		return date{}, false
 	}
 	j := i + 2
 	if j < len(t) && !t[j].spaced && ordinalEndings[t[j].text] {
 		j++
 	}
-	return g.withYear(t, j, g.months[t[i].text], atoi(t[i+1].text), today)
+	return c.withYear(t, j, c.months[t[i].text], atoi(t[i+1].text), today)
 }
 
-var ordinalEndings = words("st nd rd th er")
+var (
+	ordinalEndings     = words("st nd rd th er")
+	betweenDayAndMonth = words(". de of the")
+)
 
 // withYear reads the year behind a day and a month, if there is one.
-func (g *Grammar) withYear(t tokens, i, month, day int, today time.Time) (date, bool) {
+func (c *calendar) withYear(t tokens, i, month, day int, today time.Time) (date, bool) {
 	j := i
 	if t.isMark(j, ",") || j < len(t) && (t[j].text == "de" || t[j].text == "del") {
 		j++
@@ -131,15 +148,15 @@ func (g *Grammar) withYear(t tokens, i, month, day int, today time.Time) (date, 
 }
 
 // spanAt reads in 3 days, within two weeks.
-func (g *Grammar) spanAt(t tokens, i int, today time.Time) (date, bool) {
-	if !t.is(i, g.in) {
+func (c *calendar) spanAt(t tokens, i int, today time.Time) (date, bool) {
+	if !t.is(i, c.in) {
 		return date{}, false
 	}
-	n, ok := g.numberAt(t, i+1)
-	if !ok || n.to >= len(t) || g.spans[t[n.to].text] == 0 {
+	n, ok := c.numberAt(t, i+1)
+	if !ok || n.to >= len(t) || c.spans[t[n.to].text] == 0 {
 		return date{}, false
 	}
-	days := multiply(n.minor/100, g.spans[t[n.to].text])
+	days := multiply(n.minor/100, c.spans[t[n.to].text])
 	if n.negative || !n.isWhole() || days > 365*100 {
 		return date{invalid: true, to: n.to + 1}, true
 	}
@@ -147,14 +164,14 @@ func (g *Grammar) spanAt(t tokens, i int, today time.Time) (date, bool) {
 }
 
 // wordDayAt reads tomorrow, Friday, next Friday.
-func (g *Grammar) wordDayAt(t tokens, i int, today time.Time) (date, bool) {
+func (c *calendar) wordDayAt(t tokens, i int, today time.Time) (date, bool) {
 	if i >= len(t) || t[i].kind != word {
 		return date{}, false
 	}
-	if days, ok := g.todays[t[i].text]; ok {
+	if days, ok := c.todays[t[i].text]; ok {
 		return date{day: today.AddDate(0, 0, int(days)), to: i + 1}, true
 	}
-	if day, ok := g.weekdays[t[i].text]; ok {
+	if day, ok := c.weekdays[t[i].text]; ok {
 		ahead := (int(day) - int(today.Weekday()) + 7) % 7
 		if ahead == 0 {
 			ahead = 7

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,19 +34,15 @@ type Options struct {
 
 // Grammar reads texts. It doesn't change and is safe for concurrent use.
 type Grammar struct {
+	calendar
 	actions, expertise, topics phrases
 	entities                   map[string]phrases
-	listedTopics, monthFirst   bool
+	listedTopics               bool
 	currency                   string
 	references                 []string // beginnings of ids
-	compounds                  bool     // numbers may be one word
 
-	units, multipliers, spans, todays                            map[string]int64
-	numberLinks, articles, negations, most, budget, deadline, in map[string]bool
-	lengthWords, top, site, pronouns, stops                      map[string]bool
-	about                                                        [][]string
-	months                                                       map[string]int
-	weekdays                                                     map[string]time.Weekday
+	articles, negations, budget, deadline, lengthWords, top, site, pronouns, stops map[string]bool
+	about                                                                          [][]string
 }
 
 // pathErrors collects mistakes in options.
@@ -61,7 +56,8 @@ func (p *pathErrors) add(path, format string, args ...any) {
 // actions.find_experts[0].
 func Compile(o Options) (*Grammar, error) {
 	var errs pathErrors
-	g := &Grammar{entities: map[string]phrases{}, listedTopics: o.ListedTopics, monthFirst: o.MonthFirst, currency: o.Currency}
+	g := &Grammar{entities: map[string]phrases{}, listedTopics: o.ListedTopics, currency: o.Currency}
+	g.monthFirst = o.MonthFirst
 	g.actions = readPhrases(&errs, "actions", o.Actions)
 	g.expertise = readPhrases(&errs, "expertise", o.Expertise)
 	g.topics = readPhrases(&errs, "topics", o.Topics)
@@ -77,7 +73,7 @@ func Compile(o Options) (*Grammar, error) {
 	}
 	g.initWords()
 	for i, code := range o.Languages {
-		l, known := languages[code]
+		l, known := allLanguages()[code]
 		if !known {
 			errs.add(fmt.Sprintf("languages[%d]", i), "%q is no language that is known; use %s", code, strings.Join(Languages(), ", "))
 			continue
@@ -103,49 +99,14 @@ func (g *Grammar) readReferences(errs *pathErrors, list []string) {
 
 // initWords makes the sets of words.
 func (g *Grammar) initWords() {
-	for _, m := range []*map[string]bool{&g.numberLinks, &g.articles, &g.negations, &g.most, &g.budget, &g.deadline, &g.in, &g.lengthWords,
-		&g.top, &g.site, &g.pronouns, &g.stops} {
+	for _, m := range []*map[string]bool{&g.links, &g.articles, &g.negations, &g.budget, &g.deadline, &g.in, &g.lengthWords, &g.top, &g.site,
+		&g.pronouns, &g.stops} {
 		*m = map[string]bool{}
 	}
 	for _, m := range []*map[string]int64{&g.units, &g.multipliers, &g.spans, &g.todays} {
 		*m = map[string]int64{}
 	}
 	g.months, g.weekdays = map[string]int{}, map[string]time.Weekday{}
-}
-
-// addLanguage adds the words of a language.
-func (g *Grammar) addLanguage(l language) {
-	for _, pair := range []struct {
-		to   map[string]int64
-		list string
-	}{{g.units, l.units}, {g.multipliers, l.scales}, {g.spans, l.spans}, {g.todays, l.today}} {
-		for field := range strings.FieldsSeq(pair.list) {
-			name, value, _ := strings.Cut(field, "=")
-			pair.to[name], _ = strconv.ParseInt(value, 10, 64) // our own table
-		}
-	}
-	for _, pair := range []struct {
-		to   map[string]bool
-		list string
-	}{{g.numberLinks, l.links}, {g.articles, l.articles}, {g.negations, l.negations}, {g.most, l.most}, {g.budget, l.budget},
-		{g.deadline, l.deadline}, {g.in, l.in}, {g.lengthWords, l.wordsOf}, {g.top, l.top}, {g.site, l.site}, {g.pronouns, l.pronouns},
-		{g.stops, l.stops}} {
-		maps.Copy(pair.to, words(pair.list))
-	}
-	for field := range strings.FieldsSeq(l.about) {
-		g.about = append(g.about, strings.Split(field, "_"))
-	}
-	for i, field := range strings.Fields(l.months) {
-		for name := range strings.SplitSeq(field, "/") {
-			g.months[name] = i + 1
-		}
-	}
-	for i, field := range strings.Fields(l.days) {
-		for name := range strings.SplitSeq(field, "/") {
-			g.weekdays[name] = time.Weekday((i + 1) % 7)
-		}
-	}
-	g.compounds = g.compounds || l.compoundedNumbers
 }
 
 // sortedKeys lists the keys of a map in their order.

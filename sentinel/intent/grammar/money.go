@@ -9,10 +9,11 @@ var currencyWords = map[string]string{
 	"$": "USD", "usd": "USD", "dollar": "USD", "dollars": "USD", "dolares": "USD", "dolar": "USD", "bucks": "USD",
 	"£": "GBP", "gbp": "GBP", "pound": "GBP", "pounds": "GBP", "pfund": "GBP", "libras": "GBP", "livres": "GBP", "quid": "GBP",
 	"chf": "CHF", "franken": "CHF", "francs": "CHF", "francos": "CHF", "sfr": "CHF",
-	"¥": "JPY", "jpy": "JPY", "yen": "JPY", "cny": "CNY", "yuan": "CNY", "rmb": "CNY", "rub": "RUB", "rubles": "RUB", "roubles": "RUB", "rubel": "RUB",
-	"inr": "INR", "rupees": "INR", "₹": "INR", "krw": "KRW", "won": "KRW", "₩": "KRW", "brl": "BRL", "reais": "BRL", "sek": "SEK", "nok": "NOK", "dkk": "DKK",
-	"kronor": "SEK", "kronen": "DKK", "pln": "PLN", "zloty": "PLN", "czk": "CZK", "huf": "HUF", "try": "TRY", "lira": "TRY", "aud": "AUD", "cad": "CAD",
-	"nzd": "NZD", "sgd": "SGD", "hkd": "HKD", "zar": "ZAR", "mxn": "MXN", "pesos": "MXN", "btc": "BTC", "bitcoin": "BTC", "bitcoins": "BTC", "eth": "ETH",
+	"¥": "JPY", "jpy": "JPY", "yen": "JPY", "cny": "CNY", "yuan": "CNY", "rmb": "CNY", "rub": "RUB", "rubles": "RUB", "roubles": "RUB",
+	"rubel": "RUB", "inr": "INR", "rupees": "INR", "₹": "INR", "krw": "KRW", "₩": "KRW", "brl": "BRL", "reais": "BRL", "sek": "SEK",
+	"nok": "NOK", "dkk": "DKK", "kronor": "SEK", "kronen": "DKK", "pln": "PLN", "zloty": "PLN", "czk": "CZK", "huf": "HUF", "lira": "TRY",
+	"aud": "AUD", "cad": "CAD", "nzd": "NZD", "sgd": "SGD", "hkd": "HKD", "zar": "ZAR", "mxn": "MXN", "pesos": "MXN", "btc": "BTC",
+	"bitcoin": "BTC", "bitcoins": "BTC", "eth": "ETH",
 }
 
 // amount is money in a text.
@@ -45,13 +46,9 @@ func (g *Grammar) amountAt(t tokens, i int) (amount, bool) {
 	return amount{number: n}, false
 }
 
-// currencyAt returns the code of the currency at token i, empty for none. "us" and "try" are words of English too: they
-// count beside a sign or in no other place.
+// currencyAt returns the code of the currency at token i, empty for none.
 func (g *Grammar) currencyAt(t tokens, i int) string {
 	if i < 0 || i >= len(t) || t[i].kind == figures {
-		return ""
-	}
-	if t[i].text == "try" || t[i].text == "won" {
 		return ""
 	}
 	return currencyWords[t[i].text]

@@ -14,6 +14,13 @@ type number struct {
 	from, to int
 }
 
+// numberWords are the words of numbers in an operator's languages.
+type numberWords struct {
+	units, multipliers map[string]int64
+	links              map[string]bool
+	compounds          bool // numbers may be one word
+}
+
 // maxMinor is beyond every bound of an intent, and far from an overflow.
 const maxMinor = int64(1e15)
 
@@ -21,13 +28,13 @@ const maxMinor = int64(1e15)
 func (n number) isWhole() bool { return n.minor%100 == 0 }
 
 // numberAt reads the number that begins at token i, in figures or in words.
-func (g *Grammar) numberAt(t tokens, i int) (number, bool) {
+func (w numberWords) numberAt(t tokens, i int) (number, bool) {
 	if i >= len(t) {
 		return number{}, false
 	}
-	n, ok := g.figuresAt(t, i)
+	n, ok := w.figuresAt(t, i)
 	if !ok {
-		n, ok = g.wordsAt(t, i)
+		n, ok = w.wordsAt(t, i)
 	}
 	if !ok {
 		return n, false
@@ -42,7 +49,7 @@ func (g *Grammar) numberAt(t tokens, i int) (number, bool) {
 var minusWords = words("minus negative negativ menos moins")
 
 // figuresAt reads a number in figures, with k, m or a word such as million behind it.
-func (g *Grammar) figuresAt(t tokens, i int) (number, bool) {
+func (w numberWords) figuresAt(t tokens, i int) (number, bool) {
 	if t[i].kind != figures {
 		return number{}, false
 	}
@@ -55,7 +62,7 @@ func (g *Grammar) figuresAt(t tokens, i int) (number, bool) {
 		next := t[i+1]
 		if times, ok := scales[next.text]; ok && !next.spaced {
 			n.minor, n.to = multiply(n.minor, times), i+2
-		} else if times, ok := g.multipliers[next.text]; ok {
+		} else if times, ok := w.multipliers[next.text]; ok {
 			n.minor, n.to = multiply(n.minor, times), i+2
 		} else if !next.spaced && currencyWords[next.text] == "" {
 			return n, false // 3rd is a place and 3D a name; neither counts anything
@@ -108,16 +115,16 @@ func multiply(minor, times int64) int64 {
 }
 
 // wordsAt reads a number in words: five hundred and twenty, zweitausendfünfhundert, quinientos, quatre-vingts.
-func (g *Grammar) wordsAt(t tokens, i int) (number, bool) {
+func (w numberWords) wordsAt(t tokens, i int) (number, bool) {
 	total, group, last, to := int64(0), int64(0), int64(math.MaxInt64), 0
 	for j := i; j < len(t); j++ {
-		if j > i && (t.isMark(j, "-") || t.is(j, g.numberLinks)) && g.isNumberWord(t, j+1) {
+		if j > i && (t.isMark(j, "-") || t.is(j, w.links)) && w.isNumberWord(t, j+1) {
 			continue
 		}
 		if t[j].kind != word {
 			break
 		}
-		value, isScale, ok := g.numberWord(t[j].text)
+		value, isScale, ok := w.numberWord(t[j].text)
 		if !ok || j > i && !isScale && value >= last && last < 100 && !(value == 20 && last == 4) {
 			break
 		}
@@ -141,23 +148,23 @@ func (g *Grammar) wordsAt(t tokens, i int) (number, bool) {
 }
 
 // isNumberWord reports whether the token at i is a number in words.
-func (g *Grammar) isNumberWord(t tokens, i int) bool {
+func (w numberWords) isNumberWord(t tokens, i int) bool {
 	if i >= len(t) || t[i].kind != word {
 		return false
 	}
-	_, _, ok := g.numberWord(t[i].text)
+	_, _, ok := w.numberWord(t[i].text)
 	return ok
 }
 
 // numberWord reads one word as a number. A scale multiplies what stands before it.
-func (g *Grammar) numberWord(s string) (value int64, isScale, ok bool) {
-	if v, ok := g.multipliers[s]; ok {
+func (w numberWords) numberWord(s string) (value int64, isScale, ok bool) {
+	if v, ok := w.multipliers[s]; ok {
 		return v, true, true
 	}
-	if v, ok := g.units[s]; ok {
+	if v, ok := w.units[s]; ok {
 		return v, false, true
 	}
-	if g.compounds {
+	if w.compounds {
 		if v, ok := readGerman(s); ok {
 			return v, false, true
 		}

@@ -375,8 +375,10 @@ func (r *reading) aboutAt(i int) int {
 // endsTopic reports whether a topic ends before token j.
 func (r *reading) endsTopic(j int, first bool) bool {
 	t := r.t[j]
-	return r.used[j] || t.kind == end || t.kind == mark && t.text != "-" && t.text != "&" || r.g.stops[t.text] && !first || r.t.is(j, r.g.pronouns) ||
-		!first && r.aboutAt(j) > 0
+	if r.used[j] || t.kind == end || t.kind == mark && t.text != "-" && t.text != "&" || r.t.is(j, r.g.pronouns) {
+		return true
+	}
+	return !first && (r.g.stops[t.text] || r.aboutAt(j) > 0)
 }
 
 // decimal is the number as a draft has it.

@@ -191,9 +191,11 @@ func (r *Result) explain(n int, taken Ballot) {
 	case n == 1:
 		s = append(s, fmt.Sprintf("Parser %s alone gave an intent, so there is nothing to compare it with.", taken.Parser))
 	case r.Level == High:
-		s = append(s, fmt.Sprintf("%d parsers agree: the least similarity of two is %s, and %s is needed.", n, percent(r.Minimum), percent(LeastHigh)))
+		s = append(s, fmt.Sprintf("%d parsers agree: the least similarity of two is %s, and %s is needed.",
+			n, percent(r.Minimum), percent(LeastHigh)))
 	case r.Agreement == Minor:
-		s = append(s, fmt.Sprintf("%d parsers agree roughly: the mean similarity is %s, the least %s.", n, percent(r.Average), percent(r.Minimum)))
+		s = append(s, fmt.Sprintf("%d parsers agree roughly: the mean similarity is %s, the least %s.",
+			n, percent(r.Average), percent(r.Minimum)))
 	default:
 		s = append(s, fmt.Sprintf("%d parsers disagree: the mean similarity is %s, and %s is needed.", n, percent(r.Average), percent(LeastLow)))
 	}

@@ -15,7 +15,8 @@ import (
 
 func vocabulary(t require.TestingT) *intent.Vocabulary {
 	v, err := intent.NewVocabulary(intent.VocabularyOptions{
-		Actions: map[string]intent.Risk{"find": intent.Low, "pay": intent.High, "sum": intent.Medium}, Expertise: []string{"law", "math", "art"},
+		Actions: map[string]intent.Risk{"find": intent.Low, "pay": intent.High, "sum": intent.Medium}, Expertise: []string{"law", "math",
+			"art"},
 		Entities: map[string][]string{"region": {"emea", "apac"}},
 	})
 	require.NoError(t, err)
@@ -58,23 +59,25 @@ func TestSimilarity(t *testing.T) {
 		a, b []string
 		want float64
 	}{
-		"equal":                          {[]string{"find", "topic=a b"}, []string{"find", "topic=a b"}, 1},
-		"actions alone":                  {[]string{"find"}, []string{"find"}, 1},
-		"other actions":                  {[]string{"find"}, []string{"pay"}, 0},
-		"other action, all else equal":   {[]string{"find", "topic=a", "expertise=law", "results=3"}, []string{"pay", "topic=a", "expertise=law", "results=3"}, 5.5 / 8.5},
-		"half of the words":              {[]string{"find", "topic=a b"}, []string{"find", "topic=b c"}, (3 + 2*0.5) / 5},
-		"topic on one side":              {[]string{"find", "topic=a"}, []string{"find"}, 3.0 / 5},
-		"one expertise of two":           {[]string{"find", "expertise=law,art"}, []string{"find", "expertise=law"}, (3 + 2*0.5) / 5},
-		"the order of expertise":         {[]string{"find", "expertise=law,art"}, []string{"find", "expertise=art,law"}, 1},
-		"numbers within a tenth":         {[]string{"find", "results=100"}, []string{"find", "results=90"}, 1},
-		"numbers beyond a tenth":         {[]string{"find", "results=100"}, []string{"find", "results=89"}, 3 / 4.5},
-		"a constraint on one side":       {[]string{"find", "results=100"}, []string{"find"}, (3 + 1.5*0.5) / 4.5},
-		"budgets within a tenth":         {[]string{"find", "budget=1000 EUR"}, []string{"find", "budget=1100 EUR"}, 1},
-		"budgets of two currencies":      {[]string{"find", "budget=1000 EUR"}, []string{"find", "budget=1000 USD"}, 3 / 4.5},
-		"a budget of nothing and none":   {[]string{"find", "budget=0 EUR"}, []string{"find"}, (3 + 1.5*0.5) / 4.5},
-		"another day":                    {[]string{"find", "deadline=2026-12-31"}, []string{"find", "deadline=2026-12-30"}, 3 / 4.5},
-		"another document":               {[]string{"sum", "references=doc_1"}, []string{"sum", "references=doc_2"}, 3 / 4.5},
-		"another region, the same count": {[]string{"find", "region=emea", "results=3"}, []string{"find", "region=apac", "results=3"}, (3 + 1.5*0.5) / 4.5},
+		"equal":         {[]string{"find", "topic=a b"}, []string{"find", "topic=a b"}, 1},
+		"actions alone": {[]string{"find"}, []string{"find"}, 1},
+		"other actions": {[]string{"find"}, []string{"pay"}, 0},
+		"other action, all else equal": {[]string{"find", "topic=a", "expertise=law", "results=3"}, []string{"pay", "topic=a",
+			"expertise=law", "results=3"}, 5.5 / 8.5},
+		"half of the words":            {[]string{"find", "topic=a b"}, []string{"find", "topic=b c"}, (3 + 2*0.5) / 5},
+		"topic on one side":            {[]string{"find", "topic=a"}, []string{"find"}, 3.0 / 5},
+		"one expertise of two":         {[]string{"find", "expertise=law,art"}, []string{"find", "expertise=law"}, (3 + 2*0.5) / 5},
+		"the order of expertise":       {[]string{"find", "expertise=law,art"}, []string{"find", "expertise=art,law"}, 1},
+		"numbers within a tenth":       {[]string{"find", "results=100"}, []string{"find", "results=90"}, 1},
+		"numbers beyond a tenth":       {[]string{"find", "results=100"}, []string{"find", "results=89"}, 3 / 4.5},
+		"a constraint on one side":     {[]string{"find", "results=100"}, []string{"find"}, (3 + 1.5*0.5) / 4.5},
+		"budgets within a tenth":       {[]string{"find", "budget=1000 EUR"}, []string{"find", "budget=1100 EUR"}, 1},
+		"budgets of two currencies":    {[]string{"find", "budget=1000 EUR"}, []string{"find", "budget=1000 USD"}, 3 / 4.5},
+		"a budget of nothing and none": {[]string{"find", "budget=0 EUR"}, []string{"find"}, (3 + 1.5*0.5) / 4.5},
+		"another day":                  {[]string{"find", "deadline=2026-12-31"}, []string{"find", "deadline=2026-12-30"}, 3 / 4.5},
+		"another document":             {[]string{"sum", "references=doc_1"}, []string{"sum", "references=doc_2"}, 3 / 4.5},
+		"another region, the same count": {[]string{"find", "region=emea", "results=3"}, []string{"find", "region=apac", "results=3"}, (3 +
+			1.5*0.5) / 4.5},
 		"the document's own example of weights": {
 			[]string{"find", "topic=supply chain", "expertise=law,art", "budget=100 EUR"},
 			[]string{"find", "topic=supply chain risk", "expertise=law", "budget=105 EUR"}, (3 + 2*0.8 + 2*0.5 + 1.5) / 8.5},
@@ -117,19 +120,22 @@ func TestCount(t *testing.T) {
 		parser    string
 		disputed  bool
 	}{
-		"all agree":                     {[]vote.Ballot{rules(find), model("a", 75, 90, find), model("b", 80, 90, near)}, vote.High, vote.Full, "grammar", false},
-		"two agree":                     {[]vote.Ballot{rules(find), model("a", 75, 90, near)}, vote.High, vote.Full, "grammar", false},
-		"roughly":                       {[]vote.Ballot{rules(find), model("a", 75, 90, loose)}, vote.Low, vote.Minor, "grammar", false},
-		"not at all":                    {[]vote.Ballot{rules(find), model("a", 75, 90, other)}, vote.Conflict, vote.Major, "grammar", false},
-		"another action":                {[]vote.Ballot{rules(find), model("a", 75, 90, pay)}, vote.Conflict, vote.Major, "grammar", true},
-		"rules alone":                   {[]vote.Ballot{rules(find)}, vote.Low, vote.Minor, "grammar", false},
-		"a model alone":                 {[]vote.Ballot{model("a", 80, 100, find)}, vote.Conflict, vote.Minor, "a", false},
-		"models agree":                  {[]vote.Ballot{model("a", 75, 90, find), model("b", 80, 90, near)}, vote.High, vote.Full, "b", false},
-		"models agree roughly":          {[]vote.Ballot{model("a", 75, 90, find), model("b", 80, 90, loose)}, vote.Conflict, vote.Minor, "b", false},
+		"all agree": {[]vote.Ballot{rules(find), model("a", 75, 90, find), model("b", 80, 90, near)}, vote.High,
+			vote.Full, "grammar", false},
+		"two agree":      {[]vote.Ballot{rules(find), model("a", 75, 90, near)}, vote.High, vote.Full, "grammar", false},
+		"roughly":        {[]vote.Ballot{rules(find), model("a", 75, 90, loose)}, vote.Low, vote.Minor, "grammar", false},
+		"not at all":     {[]vote.Ballot{rules(find), model("a", 75, 90, other)}, vote.Conflict, vote.Major, "grammar", false},
+		"another action": {[]vote.Ballot{rules(find), model("a", 75, 90, pay)}, vote.Conflict, vote.Major, "grammar", true},
+		"rules alone":    {[]vote.Ballot{rules(find)}, vote.Low, vote.Minor, "grammar", false},
+		"a model alone":  {[]vote.Ballot{model("a", 80, 100, find)}, vote.Conflict, vote.Minor, "a", false},
+		"models agree":   {[]vote.Ballot{model("a", 75, 90, find), model("b", 80, 90, near)}, vote.High, vote.Full, "b", false},
+		"models agree roughly": {[]vote.Ballot{model("a", 75, 90, find), model("b", 80, 90, loose)}, vote.Conflict, vote.Minor, "b",
+			false},
 		"the surer model":               {[]vote.Ballot{model("a", 75, 100, find), model("b", 80, 90, near)}, vote.High, vote.Full, "a", false},
 		"as sure, more trusted":         {[]vote.Ballot{model("a", 60, 80, find), model("b", 80, 60, near)}, vote.High, vote.Full, "b", false},
 		"as sure and trusted, first id": {[]vote.Ballot{model("b", 80, 60, find), model("a", 80, 60, near)}, vote.High, vote.Full, "a", false},
-		"two collude against the rules": {[]vote.Ballot{rules(find), model("a", 75, 100, pay), model("b", 80, 100, pay)}, vote.Conflict, vote.Major, "grammar", true},
+		"two collude against the rules": {[]vote.Ballot{rules(find), model("a", 75, 100, pay), model("b", 80, 100, pay)}, vote.Conflict,
+			vote.Major, "grammar", true},
 		"one of three lies about the action": {[]vote.Ballot{rules(find), model("a", 75, 100, find), model("b", 80, 100, pay)},
 			vote.Conflict, vote.Major, "grammar", true},
 	} {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 )
 
 // childrenTime is the processor time of all children that have ended, which says

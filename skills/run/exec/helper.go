@@ -32,9 +32,7 @@ const (
 // A helper is no way to run a skill: it is this binary under another name, it gets nothing but what is written to it, and
 // what it answers is as hostile as what it read.
 type Helper struct {
-	// In is written to the helper's standard input, and Out read from its standard output. Both have deadlines.
-	In, Out *os.File
-
+	in, out   *os.File // to its standard input, and from its standard output
 	isolation string
 	end       context.CancelFunc
 	ended     chan struct{}
@@ -65,15 +63,14 @@ func StartHelper(ctx context.Context, kind string) (*Helper, error) {
 		return nil, errors.Join(err, theirIn.Close(), ourIn.Close())
 	}
 	live, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	h := &Helper{In: ourIn, Out: ourOut, end: cancel, ended: make(chan struct{})}
+	h := &Helper{in: ourIn, out: ourOut, end: cancel, ended: make(chan struct{})}
 	started := make(chan error, 1)
 	go h.run(live, p, stdio{in: theirIn, out: theirOut}, started)
 	select {
 	case err = <-started:
 	case <-ctx.Done():
 		cancel()
-		<-started
-		err = ctx.Err()
+		err = errors.Join(ctx.Err(), <-started)
 	}
 	if err != nil {
 		h.End()
@@ -105,6 +102,9 @@ func (h *Helper) run(ctx context.Context, p *program, files stdio, started chan<
 	}
 }
 
+// Pipes are the ends to write to the helper's standard input and to read from its standard output. Both take deadlines.
+func (h *Helper) Pipes() (in, out *os.File) { return h.in, h.out }
+
 // Isolation is the grade in force: GradeFull and so on.
 func (h *Helper) Isolation() string { return h.isolation }
 
@@ -129,8 +129,8 @@ func (h *Helper) Err() error {
 func (h *Helper) End() {
 	h.end()
 	<-h.ended
-	_ = h.In.Close()
-	_ = h.Out.Close()
+	_ = h.in.Close()
+	_ = h.out.Close()
 }
 
 // IsHelper reports whether this process was started as that helper.

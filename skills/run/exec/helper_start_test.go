@@ -65,7 +65,7 @@ func (a attempt) try() (string, error) {
 		_, _ = fmt.Sscan(a.Arg, &pid)
 		return "sent", syscall.Kill(pid, syscall.SIGKILL)
 	case "run":
-		out, err := osexec.Command(a.Arg).CombinedOutput() //nolint:noctx // it is what is tried
+		out, err := osexec.Command(a.Arg).CombinedOutput()
 		return string(out), err
 	case "exit":
 		syscall.Exit(7)
@@ -80,10 +80,10 @@ func ask(t *testing.T, h *Helper, what, arg string) string {
 	t.Helper()
 	line, err := json.Marshal(attempt{what, arg})
 	require.NoError(t, err)
-	_, err = h.In.Write(append(line, '\n'))
+	_, err = h.in.Write(append(line, '\n'))
 	require.NoError(t, err)
-	require.NoError(t, h.Out.SetReadDeadline(time.Now().Add(time.Minute)))
-	said, err := bufio.NewReader(h.Out).ReadString('\n')
+	require.NoError(t, h.out.SetReadDeadline(time.Now().Add(time.Minute)))
+	said, err := bufio.NewReader(h.out).ReadString('\n')
 	require.NoError(t, err)
 	return strings.TrimSpace(said)
 }
@@ -132,10 +132,10 @@ func TestHelperWritesNothing(t *testing.T) {
 		h := startHelper(t, hostileHelper)
 		line, err := json.Marshal(attempt{"write", place})
 		require.NoError(t, err)
-		_, err = h.In.Write(append(line, '\n'))
+		_, err = h.in.Write(append(line, '\n'))
 		require.NoError(t, err)
-		require.NoError(t, h.Out.SetReadDeadline(time.Now().Add(time.Minute)))
-		said, err := bufio.NewReader(h.Out).ReadString('\n')
+		require.NoError(t, h.out.SetReadDeadline(time.Now().Add(time.Minute)))
+		said, err := bufio.NewReader(h.out).ReadString('\n')
 		require.True(t, err == io.EOF || strings.Contains(said, "refused"), "%s: %q %v", place, said, err) //nolint:errorlint // as it is
 		h.End()
 	}
@@ -147,15 +147,15 @@ func TestHelperEnds(t *testing.T) {
 		h := startHelper(t, hostileHelper)
 		line, err := json.Marshal(attempt{What: what})
 		require.NoError(t, err)
-		_, err = h.In.Write(append(line, '\n'))
+		_, err = h.in.Write(append(line, '\n'))
 		require.NoError(t, err)
-		_, err = io.ReadAll(h.Out)
+		_, err = io.ReadAll(h.out)
 		require.NoError(t, err)
 		<-h.Ended()
 		require.ErrorContains(t, h.Err(), want)
 	}
 	h := startHelper(t, hostileHelper)
-	require.NoError(t, h.In.Close())
+	require.NoError(t, h.in.Close())
 	<-h.Ended()
 	require.NoError(t, h.Err(), "it ends by itself when its input does")
 
