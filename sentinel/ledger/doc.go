@@ -28,6 +28,9 @@
 // such heads the report says so. An attacker who holds the private key as well can
 // rewrite everything after the newest head that left the machine.
 //
+// A statement that updates or deletes a record is an error of that statement, by a trigger. It keeps accidents away;
+// whoever owns the file can drop it, and what finds that is Verify.
+//
 // # What not to do
 //
 //   - Do not put argument values, results or other free text into an Entry: it

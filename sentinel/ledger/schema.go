@@ -6,6 +6,7 @@ package ledger
 var schema = []string{
 	sqlRecords + ";" + sqlRecordsCall + ";" + sqlRecordsConversation + ";" + sqlRecordsUser + ";" + sqlRecordsTime + ";" +
 		sqlHashes + ";" + sqlHeads + ";",
+	sqlNoUpdate + ";" + sqlNoDelete + ";",
 }
 
 const (
@@ -41,6 +42,13 @@ const (
 	note BLOB NOT NULL
 ) STRICT`
 
+	// A record that is changed or taken out by a statement is an error of that statement. Who owns the file can drop
+	// the triggers first: what finds that is Verify.
+	sqlNoUpdate = `CREATE TRIGGER ledger_records_no_update BEFORE UPDATE ON ledger_records
+BEGIN SELECT RAISE(ABORT, 'a record of the ledger is never changed'); END`
+	sqlNoDelete = `CREATE TRIGGER ledger_records_no_delete BEFORE DELETE ON ledger_records
+BEGIN SELECT RAISE(ABORT, 'a record of the ledger is never deleted'); END`
+
 	sqlColumns = `idx, id, time, kind, call, decision, conversation, user, agent, skill, outcome, gate, code, body`
 
 	sqlInsert = `INSERT INTO ledger_records (` + sqlColumns + `)
@@ -60,6 +68,15 @@ THEN json_extract(CAST(body AS TEXT), '$.approver') = ? ELSE 0 END`
 	sqlNewestHead = `SELECT note FROM ledger_heads ORDER BY size DESC LIMIT 1`
 	sqlHash       = `SELECT first, hashes FROM ledger_hashes WHERE first <= ? ORDER BY first DESC LIMIT 1`
 )
+
+// guards maps the triggers that a ledger has from the second version of its tables on to the SQL that made them.
+var guards = map[string]string{"ledger_records_no_update": sqlNoUpdate, "ledger_records_no_delete": sqlNoDelete}
+
+// guardedVersion is the version of the tables from which on there are guards.
+const guardedVersion = 2
+
+// sqlVersion reads the version of the tables.
+const sqlVersion = `SELECT version FROM store_migrations WHERE name = 'ledger'`
 
 // expected maps the names of the ledger's objects to the SQL that made them.
 var expected = map[string]string{

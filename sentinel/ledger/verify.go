@@ -200,11 +200,15 @@ WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' O
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	found := map[string]bool{}
+	found, guarded := map[string]bool{}, 0
 	for rows.Next() {
 		var name, text string
 		if err := rows.Scan(&name, &text); err != nil {
 			return err
+		}
+		if want, ok := guards[name]; ok && want == text {
+			guarded++
+			continue
 		}
 		found[name] = true
 		if want, ok := expected[name]; !ok || want != text {
@@ -220,8 +224,17 @@ WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' O
 	if len(found) < len(expected) && v.report.OK() {
 		v.report.add(BadSchema, 0, 0, "a table or an index of the ledger is missing")
 	}
+	if version := readVersion(ctx, tx); version >= guardedVersion && guarded < len(guards) {
+		v.report.add(BadSchema, 0, 0, "a trigger that keeps the records from being changed is missing")
+	}
 	v.stop = !v.report.OK() // what a foreign table shows proves nothing
 	return nil
+}
+
+// readVersion returns the version of the ledger's tables, 0 where the file says none.
+func readVersion(ctx context.Context, tx *sql.Tx) (version int) {
+	_ = tx.QueryRowContext(ctx, sqlVersion).Scan(&version) // a file without the table is of no version
+	return version
 }
 
 // walkRecords reads the records in order until the end or a head that disagrees. They are hashed beside the
