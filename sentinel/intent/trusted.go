@@ -233,7 +233,10 @@ const (
 
 // Open reads a signed intent, which is not used up by it: for showing it, and for what is bound to one use otherwise.
 // The errors are ErrForm, ErrAltered, ErrSignature, ErrExpired, ErrAudience and ErrOutside.
-func (v *Verifier) Open(token []byte) (Trusted, error) {
+func (v *Verifier) Open(token []byte) (Trusted, error) { return v.OpenAt(token, v.o.Now()) }
+
+// OpenAt is Open as of another moment: for one that was used then, and is only to be looked at now.
+func (v *Verifier) OpenAt(token []byte, now time.Time) (Trusted, error) {
 	var s signed
 	if len(token) > maxToken || jsonv2.Unmarshal(token, &s, jsonv2.RejectUnknownMembers(true)) != nil || s.V != 1 {
 		return Trusted{}, ErrForm
@@ -249,7 +252,6 @@ func (v *Verifier) Open(token []byte) (Trusted, error) {
 		return Trusted{}, ErrSignature
 	}
 	issued, expires := time.Unix(s.Timestamp, 0).UTC(), time.Unix(s.Expires, 0).UTC()
-	now := v.o.Now()
 	if !now.Before(expires) || now.Add(clockSkew).Before(issued) {
 		return Trusted{}, ErrExpired
 	}

@@ -86,6 +86,8 @@ type Result struct {
 	// Canonical is the intent that is taken, and Parser whose it is. Of a conflict it is what a person is shown first.
 	Canonical intent.Intent
 	Parser    string
+	// Rules is set where that parser goes by fixed rules.
+	Rules bool
 	// Level is how sure the vote is, Agreement how it is recorded.
 	Level     Level
 	Agreement Agreement
@@ -125,7 +127,7 @@ func Count(ballots []Ballot, o Options) (Result, error) {
 		}
 	}
 	taken := chooseCanonical(sorted)
-	r := Result{Canonical: taken.Intent, Parser: taken.Parser}
+	r := Result{Canonical: taken.Intent, Parser: taken.Parser, Rules: taken.Rules}
 	r.comparePairs(sorted, o)
 	r.setLevel(len(sorted), taken)
 	r.explain(len(sorted), taken)
@@ -241,3 +243,17 @@ func orOne(f *float64) float64 {
 
 // percent writes a similarity as whole percent, rounded down so that none looks better than it is.
 func percent(f float64) string { return fmt.Sprintf("%d%%", int(f*100+rounding)) }
+
+// Lower returns the result as it is where something beside the parsers speaks against the text: high becomes low, and
+// conflict where no parser of fixed rules gave the intent. why joins the explanation.
+func (r Result) Lower(why string) Result {
+	if r.Level != High {
+		return r
+	}
+	r.Level = Low
+	if !r.Rules {
+		r.Level, r.RequiresReview = Conflict, true
+	}
+	r.Explanation += " " + why
+	return r
+}
