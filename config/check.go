@@ -21,7 +21,7 @@ const reservedDomain = "agent."
 
 // orchestratorCalls are the calls that the program makes itself: the orchestrator, and
 // the checkpoint. They pass the same rules as skills, so rules may name them.
-var orchestratorCalls = []string{"agent.dispatch", "agent.update", "agent.extend", skills.CommitName}
+var orchestratorCalls = []string{"agent.dispatch", "agent.update", "agent.extend", "agent.elevate", skills.CommitName}
 
 // checkAll checks what no single value shows: references, rules, paths.
 func (l *loader) checkAll() {
@@ -35,6 +35,7 @@ func (l *loader) checkAll() {
 	l.checkNotify()
 	l.checkAnchors()
 	assistantsCheck{l}.checkAll()
+	l.checkIntent()
 	l.checkTests()
 	l.checkServer()
 	l.checkLimitStore()

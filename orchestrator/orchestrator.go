@@ -23,6 +23,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/orchestrator/intake"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -44,6 +45,14 @@ type Options struct {
 	// Approver asks people. Nil means the inbox where the configuration says approvals.inbox: true,
 	// and otherwise that no person can approve.
 	Approver sentinel.Approver
+	// Handlers do what users ask for by intents, by the action's name, beside actions that a skill does. They are given an
+	// intent.Trusted, in which no text of a user is. References says what users may refer to; nil goes by the
+	// configuration.
+	Handlers   map[string]intake.Handler
+	References intake.Resolver
+	// ParserIsolation keeps the parsers of texts apart where intent.isolation doesn't say how: "process", for which main
+	// calls exec.MaybeChild and parse.MaybeHelper first, or "goroutine", which empty stands for.
+	ParserIsolation string
 	// Credentials finds users' credentials that the configuration leaves to the
 	// program: see skills.CredentialResolver.
 	Credentials skills.CredentialResolver
@@ -146,7 +155,8 @@ func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error
 	ao := assembly.Options{
 		Skills: opts.Skills, Natives: listNativeSkills(o.runNative), Approver: opts.Approver, Observe: o.onEvent, Readmit: o.readmitCall,
 		NoReview: opts.NoReview, Log: opts.Log, Supervised: true, Credentials: opts.Credentials,
-		Transport: o.tune.transport, Version: moduleVersion(debug.ReadBuildInfo()),
+		Transport: o.tune.transport, Version: moduleVersion(debug.ReadBuildInfo()), Handlers: opts.Handlers, References: opts.References,
+		ParserIsolation: opts.ParserIsolation,
 	}
 	o.tel.Observe(&ao)
 	parts, err := assembly.Build(ctx, cfg, ao)

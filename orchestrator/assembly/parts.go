@@ -18,6 +18,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/anchors"
 	"github.com/vedette-dev/vedette/orchestrator/answers"
 	"github.com/vedette-dev/vedette/orchestrator/handover"
+	"github.com/vedette-dev/vedette/orchestrator/intake"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/notify"
@@ -70,6 +71,8 @@ type Parts struct {
 	Review *review.Gate
 	// Handover decides calls that other programs run themselves.
 	Handover *handover.Handover
+	// Intake takes users' texts to typed intents and their actions; nil where the configuration has no intent.
+	Intake *intake.Pipeline
 	// Stories tell what is kept of a call, to those who look into a decision.
 	Stories *story.Teller
 	// Links are the hosts that links in answers may lead to, by answers.links.
@@ -87,6 +90,7 @@ type Parts struct {
 	sink        *sink.Sink // nil without ledger.sink
 	leaks       *leak.Watch
 	reload      *reloader
+	intents     *Intents                  // nil where the configuration has none
 	background  []*maintenance.Background // what no supervisor runs
 	log         *slog.Logger
 }
@@ -108,6 +112,9 @@ func (p *Parts) Close() error {
 	}
 	if p.Handover != nil {
 		p.Handover.Close()
+	}
+	if p.Intake != nil {
+		p.Intake.Close()
 	}
 	if p.Pauses != nil {
 		p.Pauses.Close()
@@ -284,7 +291,7 @@ func (p *Parts) CanaryFailed() []string {
 // Service is work that goes on beside the calls, for a supervisor to run. Run returns nil
 // once ctx has ended. Any other end is a failure, and the supervisor runs it again.
 type Service struct {
-	// Group says what it belongs to: store, limits, review, anchors or notify.
+	// Group says what it belongs to: store, limits, review, intent, anchors or notify.
 	Group, ID string
 	Run       func(ctx context.Context) error
 }
@@ -306,6 +313,7 @@ func (p *Parts) Services() []Service {
 	if p.asksCanaries() {
 		list = append(list, Service{"review", "canaries", p.runCanaries})
 	}
+	list = append(list, p.intakeServices()...)
 	for _, c := range p.anchors.Couriers() {
 		list = append(list, Service{"anchors", "anchor-" + c.Name(), c.Run})
 	}

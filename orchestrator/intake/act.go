@@ -96,6 +96,9 @@ func (p *Pipeline) seal(ctx context.Context, a *act) (intent.Trusted, error) {
 	case err != nil:
 		return intent.Trusted{}, err
 	}
+	if a.considered != nil {
+		a.owner.text = a.considered.text
+	}
 	return token, nil
 }
 

@@ -94,54 +94,62 @@ func buildArguments(t intent.Trusted, by map[string]string) (json.RawMessage, er
 	return plainjson.Marshal(out)
 }
 
-// checkActions refuses actions that nothing or too much does, and arguments that are made of no field.
-func checkActions(o Options) error {
+// CheckActions refuses actions that nothing or too much does, and arguments that are made of no field. The error joins
+// *skills.PathError values with paths such as actions.pay.skill.
+func CheckActions(voc *intent.Vocabulary, reg *skills.Registry, actions map[string]Action) error {
+	c := actionsCheck{voc, reg}
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(o.Actions)) {
-		a, at := o.Actions[name], "actions."+name
-		if _, err := o.Vocabulary.Action(name); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(actions)) {
+		a, at := actions[name], "actions."+name
+		if _, err := voc.Action(name); err != nil {
 			errs = append(errs, &skills.PathError{Path: at, Msg: "is no action of the vocabulary"})
 		}
-		if (a.Handler == nil) == (a.Skill == "") {
+		switch {
+		case (a.Handler == nil) == (a.Skill == ""):
 			errs = append(errs, &skills.PathError{Path: at, Msg: "needs a skill or a Go handler, and not both"})
-			continue
-		}
-		if a.Skill != "" {
-			errs = append(errs, checkSkill(o, at, a))
+		case a.Skill != "":
+			errs = append(errs, c.checkSkill(at, a))
 		}
 	}
 	return errors.Join(errs...)
 }
 
+type actionsCheck struct {
+	voc *intent.Vocabulary
+	reg *skills.Registry
+}
+
 // checkSkill refuses a skill that isn't there, and arguments that it doesn't declare.
-func checkSkill(o Options, at string, a Action) error {
-	s, known := o.Checkpoint.Registry().Get(a.Skill)
+func (c actionsCheck) checkSkill(at string, a Action) error {
+	s, known := c.reg.Get(a.Skill)
 	if !known {
-		msg := fmt.Sprintf("no skill is called %q", a.Skill)
-		if near := skills.Nearest(a.Skill, o.Checkpoint.Registry().Names()); near != "" {
-			msg += fmt.Sprintf("; did you mean %q?", near)
-		}
-		return &skills.PathError{Path: at + ".skill", Msg: msg}
+		return &skills.PathError{Path: at + ".skill", Msg: fmt.Sprintf("no skill is called %q", a.Skill) + didYouMean(a.Skill, c.reg.Names())}
 	}
 	var errs []error
 	for _, argument := range slices.Sorted(maps.Keys(a.Arguments)) {
-		path := at + ".arguments." + argument
+		path, field := at+".arguments."+argument, a.Arguments[argument]
 		if !s.Declares(argument) {
 			errs = append(errs, &skills.PathError{Path: path, Msg: fmt.Sprintf("the skill %s declares no such argument", a.Skill)})
 		}
-		if kind, isEntity := cutPrefix(a.Arguments[argument], entityField); isEntity {
-			if !slices.Contains(o.Vocabulary.Kinds(), kind) {
-				errs = append(errs, &skills.PathError{Path: path, Msg: fmt.Sprintf("there are no entities of the kind %q", kind)})
-			}
-		} else if argumentFields[a.Arguments[argument]] == nil {
-			msg := fmt.Sprintf("an intent has no field %q", a.Arguments[argument])
-			if near := skills.Nearest(a.Arguments[argument], ArgumentFields()); near != "" {
-				msg += fmt.Sprintf("; did you mean %q?", near)
-			}
+		kind, isEntity := cutPrefix(field, entityField)
+		switch {
+		case isEntity && !slices.Contains(c.voc.Kinds(), kind):
+			msg := fmt.Sprintf("there are no entities of the kind %q", kind) + didYouMean(kind, c.voc.Kinds())
+			errs = append(errs, &skills.PathError{Path: path, Msg: msg})
+		case !isEntity && argumentFields[field] == nil:
+			msg := fmt.Sprintf("an intent has no field %q", field) + didYouMean(field, ArgumentFields())
 			errs = append(errs, &skills.PathError{Path: path, Msg: msg})
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// didYouMean names the known word that was probably meant.
+func didYouMean(got string, known []string) string {
+	if near := skills.Nearest(got, known); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return ""
 }
 
 func orNil(s string) any {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -27,7 +28,9 @@ func (p *Pipeline) holdForApprover(ctx context.Context, c *considered) (Answer, 
 	if err := p.book.open(ctx, c); err != nil {
 		return Answer{}, err
 	}
-	w := &waiting{asked: askedOf(c.request), reason: c.reasons[0], why: c.reasons[1:], canonical: candidate{c.vote.Parser, c.canonical}}
+	w := &waiting{
+		asked: askedOf(c.request, c.text), reason: c.reasons[0], why: c.reasons[1:], canonical: candidate{c.vote.Parser, c.canonical},
+	}
 	for _, i := range c.info.Parsers {
 		if i.Failure == "" && i.Parser != w.canonical.parser {
 			w.candidates = append(w.candidates, candidate{i.Parser, i.built})
@@ -75,12 +78,12 @@ func (p *Pipeline) elevate(ctx context.Context, f *flight, w *waiting) (Answer, 
 
 // endRefused ends a request whose approver said no, or couldn't be asked.
 func (p *Pipeline) endRefused(ctx context.Context, w *waiting, no *skills.Refusal) (Answer, error) {
-	switch no.Kind {
-	case skills.KindAskDenied:
+	switch {
+	case no.Kind == skills.KindAskDenied && no.Code != sentinel.CodeApprovalNobody:
 		return p.endElevation(ctx, w, denied, Answer{Status: Denied, Code: CodeRefused, Message: "A person said no."})
-	case skills.KindAskExpired:
+	case no.Kind == skills.KindAskExpired:
 		return p.endElevation(ctx, w, expired, Answer{Status: Expired, Code: CodeExpired, Message: "No person answered in time."})
-	case skills.KindPaused:
+	case no.Kind == skills.KindPaused:
 		return p.endElevation(ctx, w, denied, Answer{Status: Denied, Code: CodePaused, Message: "An operator has paused the work."})
 	}
 	return p.endElevation(ctx, w, denied, Answer{

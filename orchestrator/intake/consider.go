@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,8 @@ type considered struct {
 	status     Status
 	gate, code string
 	message    string
+	// text is the journal's id of the text that is kept while the request waits.
+	text int64
 	// reasons are told to the person who is asked.
 	reasons []string
 	expires time.Time // of the user's confirmation
@@ -120,11 +123,21 @@ func (s *stages) count(ctx context.Context, c *considered) {
 	if c.info.Detection.Verdict == detect.Flag {
 		r = r.Lower("The detector flagged the text.")
 	}
+	if c.readsTwoWays() {
+		r = r.Lower("The fixed rules can read the text in two ways, or negated.")
+	}
 	c.vote, c.canonical = r, r.Canonical
 	c.info.Vote = &VoteInfo{
 		Canonical: r.Canonical.Canonical(), Parser: r.Parser, Level: r.Level, Agreement: r.Agreement, RequiresReview: r.RequiresReview,
 		Average: r.Average, Minimum: r.Minimum, Disputed: r.Disputed, Explanation: r.Explanation, Pairs: r.Pairs,
 	}
+}
+
+// readsTwoWays reports whether fixed rules found a text contradictory: models that agree about it may all be misled.
+func (c *considered) readsTwoWays() bool {
+	return slices.ContainsFunc(c.info.Parsers, func(i ParserInfo) bool {
+		return i.rules && slices.Contains([]string{string(parse.Ambiguous), string(parse.Negated), string(parse.Number)}, i.Failure)
+	})
 }
 
 // topicsOf returns how the topics of ballots are compared by their meaning; nil where words are compared.
@@ -242,8 +255,11 @@ func (s *stages) route(_ context.Context, c *considered) {
 // reasonsToConfirm are why the user is asked; none where they need not be.
 func (s *stages) reasonsToConfirm(c *considered) (out []string) {
 	risky := s.o.Vocabulary.Risk(c.canonical.Action()).AtLeast(s.o.ConfirmFrom)
-	if c.vote.Level == vote.Low && (risky || c.vote.Disputed) {
+	switch {
+	case c.vote.Level == vote.Low && (risky || c.vote.Disputed):
 		out = append(out, c.vote.Explanation)
+	case risky && !c.vote.Rules:
+		out = append(out, "No fixed rule read the text.")
 	}
 	if c.info.Comparison.Verdict == compare.Soft {
 		out = append(out, c.info.Comparison.Explanation)

@@ -14,12 +14,13 @@ import (
 )
 
 // ElevateSkill is the call by which an approver is asked whether an intent may be trusted.
-const ElevateSkill = "intent.elevate"
+const ElevateSkill = "agent.elevate"
 
-// elevateSchema is the schema of its arguments. All of it is content: it is shown and decides nothing.
+// elevateSchema is the schema of its arguments. All but the request's id is content: it is shown and decides nothing. The id
+// keeps a standing approval of one request from being one of others.
 const elevateSchema = `{"type":"object","additionalProperties":false,
 	"required":["request","reason","why","intent","digest","differences","candidates"],"properties":{
-	"request":{"type":"string","maxLength":64,"x-content":true},
+	"request":{"type":"string","maxLength":64},
 	"reason":{"type":"string","maxLength":64,"x-content":true},
 	"why":{"type":"array","maxItems":16,"items":{"type":"string","maxLength":4000},"x-content":true},
 	"intent":{"type":"array","maxItems":32,"items":{"type":"string","maxLength":8000},"x-content":true},
@@ -75,7 +76,12 @@ type asked struct {
 	hasText bool
 }
 
-func askedOf(r Request) asked { return asked{ownerOf(r), r.By, r.Text, true} }
+// askedOf is what a request asks; text is the journal's id of its text, where that is kept.
+func askedOf(r Request, text int64) asked {
+	a := asked{ownerOf(r), r.By, r.Text, true}
+	a.owner.text = text
+	return a
+}
 
 // grantOf is what a grant of the request is made of.
 func (a *asked) grantOf(id string, s skills.Scope, intentID string) sentinel.GrantOptions {

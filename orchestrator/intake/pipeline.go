@@ -134,7 +134,7 @@ func New(o Options) (*Pipeline, error) {
 		o.Policy == nil || o.Vocabulary == nil || o.Signer == nil || o.Verifier == nil {
 		return nil, errors.New("the intake needs a store, ledger and journal, a checkpoint, detector, parsers, policy, vocabulary and keys")
 	}
-	if err := checkActions(o); err != nil {
+	if err := CheckActions(o.Vocabulary, o.Checkpoint.Registry(), o.Actions); err != nil {
 		return nil, err
 	}
 	p := &Pipeline{o: o.withDefaults()}
@@ -246,7 +246,7 @@ func (p *Pipeline) Process(ctx context.Context, r Request) (Answer, error) {
 	case PendingApproval:
 		return p.holdForApprover(ctx, c)
 	case Running:
-		return p.start(ctx, &act{asked: askedOf(r), intent: c.canonical, considered: c}, c.answer())
+		return p.start(ctx, &act{asked: askedOf(r, 0), intent: c.canonical, considered: c}, c.answer())
 	}
 	return p.endAtOnce(ctx, c)
 }

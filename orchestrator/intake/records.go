@@ -124,7 +124,7 @@ type recordedMismatch struct {
 type recordedElevation struct {
 	Status string `json:"status"`
 	Reason string `json:"reason,omitempty"`
-	// Call and Decision name the call intent.elevate and its decision.
+	// Call and Decision name the call agent.elevate and its decision.
 	Call     string    `json:"call,omitempty"`
 	Decision string    `json:"decision,omitempty"`
 	By       string    `json:"by,omitempty"`
@@ -173,9 +173,13 @@ func (k *book) keyed(b []byte) string {
 }
 
 // owner is whose request a record is of.
-type owner struct{ request, user, session string }
+type owner struct {
+	request, user, session string
+	// text is the journal's id of the text that is kept while the request waits; 0 for none.
+	text int64
+}
 
-func ownerOf(r Request) owner { return owner{r.ID, r.User, r.Session} }
+func ownerOf(r Request) owner { return owner{request: r.ID, user: r.User, session: r.Session} }
 
 // append adds a record of a request.
 func (k *book) addRecord(tx *store.Tx, o owner, kind, outcome, gate, code string, body any) error {
@@ -194,12 +198,11 @@ func (k *book) addRecord(tx *store.Tx, o owner, kind, outcome, gate, code string
 	return err
 }
 
-// keep seals a value of a request.
-func (k *book) keepValue(tx *store.Tx, o owner, kind string, data []byte, expires time.Time) error {
-	_, err := k.o.Journal.PutTx(tx, journal.Item{
+// keepValue seals a value of a request.
+func (k *book) keepValue(tx *store.Tx, o owner, kind string, data []byte, expires time.Time) (id int64, err error) {
+	return k.o.Journal.PutTx(tx, journal.Item{
 		Call: o.request, Conversation: o.session, User: o.user, Kind: kind, Name: RecordRequest, Data: data, Expires: expires,
 	})
-	return err
 }
 
 // keptRequest is what is sealed of a request.
@@ -223,8 +226,9 @@ type keptParser struct {
 	Draft  intent.Draft `json:"draft"`
 }
 
-// textGrace is how much longer the text of a request that waits is kept than the question lasts.
-const textGrace = 24 * time.Hour
+// textGrace is how long the text of a request that waits is kept at most: longer than people may take to answer. Its end
+// erases it.
+const textGrace = 32 * 24 * time.Hour
 
 // recordRequest writes down what the stages found, with its values. It is the first record of a request.
 func (k *book) recordRequest(tx *store.Tx, c *considered) error {
@@ -246,14 +250,14 @@ func (k *book) recordRequest(tx *store.Tx, c *considered) error {
 	if err != nil {
 		return err
 	}
-	if err := k.keepValue(tx, o, valueRequest, raw, time.Time{}); err != nil {
+	if _, err := k.keepValue(tx, o, valueRequest, raw, time.Time{}); err != nil {
 		return err
 	}
 	switch {
 	case k.o.Texts == TextsFull:
-		err = k.keepValue(tx, o, valueText, []byte(c.request.Text), time.Time{})
-	case !c.status.IsEnd():
-		err = k.keepValue(tx, o, valueText, []byte(c.request.Text), k.o.Now().Add(textGrace))
+		_, err = k.keepValue(tx, o, valueText, []byte(c.request.Text), time.Time{})
+	case !c.status.IsEnd() && (c.status != Running || k.o.Actions[c.canonical.Action().String()].Skill != ""):
+		c.text, err = k.keepValue(tx, o, valueText, []byte(c.request.Text), k.o.Now().Add(textGrace))
 	}
 	if err != nil {
 		return err
@@ -337,7 +341,7 @@ func (k *book) recordTrusted(tx *store.Tx, o owner, t intent.Trusted) error {
 	if err := store.Spend(tx, "intent-request/"+o.request, k.o.Now().Add(maxAge)); err != nil {
 		return err
 	}
-	if err := k.keepValue(tx, o, valueToken, t.Token(), time.Time{}); err != nil {
+	if _, err := k.keepValue(tx, o, valueToken, t.Token(), time.Time{}); err != nil {
 		return err
 	}
 	b := trustedBody{V: 1, Intent: t.ID(), Action: t.Action().String(), Digest: k.keyed([]byte(t.ContentHash())), Key: t.Key(),
@@ -376,10 +380,15 @@ func (k *book) recordEnd(tx *store.Tx, o owner, a Answer, b endBody) error {
 	if err := store.Spend(tx, "intent-end/"+o.request, k.o.Now().Add(maxAge)); err != nil {
 		return err
 	}
+	if o.text != 0 && k.o.Texts != TextsFull {
+		if _, err := k.o.Journal.EraseValuesTx(tx, o.text); err != nil {
+			return err
+		}
+	}
 	b.V = 1
 	if a.Result != nil {
 		b.Result, b.Bytes = k.keyed(a.Result), len(a.Result)
-		if err := k.keepValue(tx, o, valueResult, a.Result, time.Time{}); err != nil {
+		if _, err := k.keepValue(tx, o, valueResult, a.Result, time.Time{}); err != nil {
 			return err
 		}
 	}

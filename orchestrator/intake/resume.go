@@ -56,6 +56,8 @@ func (p *Pipeline) Sweep(ctx context.Context) error {
 func (p *Pipeline) goOnWith(ctx context.Context, request string) error {
 	s, err := p.book.readState(ctx, request, "")
 	switch {
+	case errors.Is(err, ErrUnknownRequest): // nothing of it was recorded
+		return nil
 	case err != nil:
 		return err
 	case s.status.IsEnd(), p.flights.find(request) != nil: // asked after the reading: what has ended since is on record

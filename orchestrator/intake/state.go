@@ -58,7 +58,7 @@ func (k *book) readState(ctx context.Context, request, user string) (*state, err
 				s.kept = &one
 			}
 		case valueText:
-			s.text, s.hasText = string(v.Data), true
+			s.text, s.hasText, s.owner.text = string(v.Data), true, v.ID
 		case valueToken:
 			s.token = v.Data
 		case valueResult:
@@ -74,7 +74,7 @@ func readChain(list []ledger.Record) *state {
 	for _, r := range list {
 		switch r.Kind {
 		case RecordRequest:
-			s = &state{owner: owner{r.Call, r.User, r.Conversation}, at: r.Time, status: Status(r.Outcome), code: r.Code}
+			s = &state{owner: owner{request: r.Call, user: r.User, session: r.Conversation}, at: r.Time, status: Status(r.Outcome), code: r.Code}
 			if r.Outcome == outcomeAccepted {
 				s.status = Running
 			}

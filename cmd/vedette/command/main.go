@@ -56,6 +56,7 @@ import (
 	"syscall"
 
 	"github.com/vedette-dev/vedette/orchestrator"
+	"github.com/vedette-dev/vedette/sentinel/intent/parse"
 	"github.com/vedette-dev/vedette/skills/run/exec"
 )
 
@@ -65,6 +66,7 @@ import (
 // isolates itself.
 func Main(opts orchestrator.Options) int {
 	exec.MaybeChild()
+	parse.MaybeHelper(exec.IsHelper(parse.HelperKind))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once

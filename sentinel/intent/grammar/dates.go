@@ -27,8 +27,8 @@ type date struct {
 
 // dateAt reads the date that begins at token i.
 func (c *calendar) dateAt(t tokens, i int, today time.Time) (date, bool) {
-	for _, read := range []func(tokens, int, time.Time) (date, bool){c.isoAt, c.dottedAt, c.dayMonthAt, c.monthDayAt, c.spanAt, c.wordDayAt} {
-		if d, ok := read(t, i, today); ok {
+	for _, read := range dateForms {
+		if d, ok := read(c, t, i, today); ok {
 			d.from = i
 			if d.invalid = d.invalid || d.day.IsZero(); !d.invalid {
 				_, err := intent.ParseDay(d.day.Format(time.DateOnly))
@@ -38,6 +38,11 @@ func (c *calendar) dateAt(t tokens, i int, today time.Time) (date, bool) {
 		}
 	}
 	return date{}, false
+}
+
+// dateForms read the forms of dates, in the order in which they are tried.
+var dateForms = []func(*calendar, tokens, int, time.Time) (date, bool){
+	(*calendar).isoAt, (*calendar).dottedAt, (*calendar).dayMonthAt, (*calendar).monthDayAt, (*calendar).spanAt, (*calendar).wordDayAt,
 }
 
 // makeDay returns a date that is on the calendar, the zero time otherwise.

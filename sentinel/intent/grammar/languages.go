@@ -92,8 +92,8 @@ func (g *Grammar) addLanguage(l language) {
 	g.compounds = g.compounds || joined
 }
 
-// germanParts are the parts of a German number that is one word, the longest first.
-var germanParts = func() []numberPart {
+// germanParts are the parts of a German number that is one word, by their first letter, the longest first.
+var germanParts = func() (out [256][]numberPart) {
 	list := []numberPart{
 		{"million", 1_000_000, true}, {"tausend", 1000, true}, {"hundert", 100, true},
 		{"zwanzig", 20, false}, {"dreissig", 30, false}, {"vierzig", 40, false}, {"funfzig", 50, false}, {"sechzig", 60, false},
@@ -105,7 +105,10 @@ var germanParts = func() []numberPart {
 		{"sieben", 7, false}, {"acht", 8, false}, {"neun", 9, false}, {"und", 0, false},
 	}
 	slices.SortStableFunc(list, func(a, b numberPart) int { return len(b.text) - len(a.text) })
-	return list
+	for _, p := range list {
+		out[p.text[0]] = append(out[p.text[0]], p)
+	}
+	return out
 }()
 
 // numberPart is a part of a number that is one word.
@@ -119,11 +122,12 @@ type numberPart struct {
 func readGerman(s string) (int64, bool) {
 	total, group := int64(0), int64(0)
 	for s != "" {
-		i := slices.IndexFunc(germanParts, func(p numberPart) bool { return strings.HasPrefix(s, p.text) })
+		parts := germanParts[s[0]]
+		i := slices.IndexFunc(parts, func(p numberPart) bool { return strings.HasPrefix(s, p.text) })
 		if i < 0 {
 			return 0, false
 		}
-		p := germanParts[i]
+		p := parts[i]
 		s = s[len(p.text):]
 		switch {
 		case p.isScale && p.value == 100:

@@ -163,6 +163,31 @@ func TestDisputedActionInALowVote(t *testing.T) {
 		"The intent of grammar is taken, since it goes by fixed rules.", r.Explanation)
 }
 
+// What speaks against a text beside the parsers makes a high vote low, and a conflict where no fixed rule read it.
+func TestLower(t *testing.T) {
+	find := makeIntent(t, "find", "topic=taxes")
+	for name, row := range map[string]struct {
+		ballots []vote.Ballot
+		before  vote.Level
+		after   vote.Level
+	}{
+		"with rules":    {[]vote.Ballot{rules(find), model("a", 75, 90, find)}, vote.High, vote.Low},
+		"without rules": {[]vote.Ballot{model("a", 75, 90, find), model("b", 75, 90, find)}, vote.High, vote.Conflict},
+		"rules alone":   {[]vote.Ballot{rules(find)}, vote.Low, vote.Low},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := vote.Count(row.ballots, vote.Options{})
+			require.NoError(t, err)
+			require.Equal(t, row.before, r.Level)
+			low := r.Lower("It was flagged.")
+			require.Equal(t, row.after, low.Level)
+			require.Equal(t, row.after == vote.Conflict, low.RequiresReview)
+			require.Equal(t, row.before == vote.High, strings.HasSuffix(low.Explanation, "It was flagged."))
+			require.Equal(t, r.Canonical, low.Canonical)
+		})
+	}
+}
+
 func TestCountRefuses(t *testing.T) {
 	_, err := vote.Count(nil, vote.Options{})
 	require.ErrorIs(t, err, vote.ErrNone)
