@@ -95,6 +95,14 @@ var descriptions = map[string]string{
 	"IntentDetector.block_at": "Score from which on a hit of a family in block blocks (default 0.80).",
 	"IntentDetector.flag_at":  "Score from which on a hit flags (default 0.40).",
 
+	"IntentDetector.classifier": "A model, or a server of one's own, whose score can only raise what the rules found (default none).",
+
+	"IntentClassifier.model": "A model under models.",
+	"IntentClassifier.url": "Where {\"text\": …} is posted to, with https; it answers {\"score\": 0.93}, from 0 to 1. Take it from the " +
+		"environment.",
+	"IntentClassifier.token":   "Sent to the url as a bearer token; take it from the environment.",
+	"IntentClassifier.timeout": "Bounds one text (default 2s). One that fails changes nothing, and is on record.",
+
 	"IntentPolicy.actions":       "Actions that are allowed; no other is.",
 	"IntentPolicy.expertise":     "Expertise that is allowed; no other is.",
 	"IntentPolicy.budgets":       "The greatest amounts by currency; a currency without one is not allowed.",

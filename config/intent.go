@@ -119,7 +119,21 @@ type IntentDetector struct {
 	Families map[string]string `yaml:"families" json:",omitempty" cfg:"key=command|sql|script|path|cloud|injection,enum=block|flag|ignore"`
 	BlockAt  Hundredths        `yaml:"block_at" json:",omitempty"`
 	FlagAt   Hundredths        `yaml:"flag_at" json:",omitempty"`
+	// Classifier can raise what the rules found.
+	Classifier IntentClassifier `yaml:"classifier" json:",omitzero"`
 }
+
+// IntentClassifier is a model, or a server of one's own, that scores texts.
+type IntentClassifier struct {
+	Model string `yaml:"model" json:",omitempty"`
+	// URL is where {"text": …} is posted to, Token its bearer token.
+	URL     Secret        `yaml:"url" json:",omitzero"`
+	Token   Secret        `yaml:"token" json:",omitzero"`
+	Timeout time.Duration `yaml:"timeout" json:",omitempty" cfg:"min=100ms,max=1m"`
+}
+
+// IsOn reports whether there is a classifier.
+func (c IntentClassifier) IsOn() bool { return c.Model != "" || c.URL.IsSet() }
 
 // IntentPolicy is what the provider of the actions allows. What its lists don't name is a mismatch.
 type IntentPolicy struct {
@@ -209,6 +223,7 @@ func (l *loader) checkIntent() {
 	}
 	l.fillIntent()
 	l.checkIntentParsers(n.get("parsers"))
+	l.checkClassifier(nodeBelow(n, "detector", "classifier"))
 	known := slices.DeleteFunc(l.knownSkills(), func(s string) bool { return slices.Contains(orchestratorCalls, s) })
 	if actions := n.get("actions"); actions != nil && actions.kind == mappingNode {
 		for i := range actions.entries {
@@ -227,6 +242,23 @@ func (l *loader) checkIntent() {
 	}
 	if n.get("policy") == nil && n.get("actions") != nil {
 		l.out.add(n.pos, "intent.policy is missing: nothing would be allowed; write policy: {actions: [NAME]}")
+	}
+}
+
+// checkClassifier refuses a classifier that is none, or two.
+func (l *loader) checkClassifier(n *node) {
+	if n == nil || n.kind != mappingNode {
+		return
+	}
+	model, url := n.get("model"), n.get("url")
+	switch {
+	case (model == nil) == (url == nil):
+		l.out.add(n.pos, "intent.detector.classifier needs one place to ask; write model or url")
+	case model != nil:
+		l.checkModelNames("intent.detector.classifier.model", model)
+	}
+	if token := n.get("token"); token != nil && url == nil {
+		l.out.add(token.pos, "intent.detector.classifier.token is for a url; add url beside it, or remove it")
 	}
 }
 

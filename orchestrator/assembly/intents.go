@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/intake"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/intent"
+	"github.com/vedette-dev/vedette/sentinel/intent/classify"
 	"github.com/vedette-dev/vedette/sentinel/intent/compare"
 	"github.com/vedette-dev/vedette/sentinel/intent/detect"
 	"github.com/vedette-dev/vedette/sentinel/intent/grammar"
@@ -29,6 +31,8 @@ import (
 type Intents struct {
 	Vocabulary *intent.Vocabulary
 	Detector   *detect.Detector
+	// Classifier can raise what the detector found; nil where there is none.
+	Classifier intake.Classifier
 	Policy     *compare.Policy
 	// Parsers read texts in this process, or each in a process of its own: see IntentOptions.
 	Parsers *parse.Ensemble
@@ -47,6 +51,7 @@ type intentOptions struct {
 	model     func(name string) (parse.Model, bool)
 	handlers  map[string]intake.Handler
 	now       func() time.Time
+	log       *slog.Logger
 	// registry has the skills; nil leaves actions unchecked.
 	registry *skills.Registry
 }
@@ -73,6 +78,10 @@ func newIntents(cfg *config.Config, o intentOptions) (*Intents, error) {
 	}
 	policy, err1 := compare.New(policyOptions(c.Policy, voc))
 	in.Policy = policy
+	classifier, err3 := newClassifier(c.Detector.Classifier, o)
+	if classifier != nil {
+		in.Classifier = classifier
+	}
 	parsers, err2 := parse.New(parserOptions(c, voc, o))
 	in.Parsers = parsers
 	in.Actions = listActions(c, o.handlers)
@@ -80,7 +89,7 @@ func newIntents(cfg *config.Config, o intentOptions) (*Intents, error) {
 	if o.registry != nil {
 		err4 = intake.CheckActions(voc, o.registry, in.Actions)
 	}
-	if err := errors.Join(err1, err2, err4); err != nil {
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, atIntent(err)
 	}
 	return in, nil
@@ -172,6 +181,28 @@ func newDetector(c config.IntentDetector) (*detect.Detector, error) {
 	return d, nil
 }
 
+// newClassifier makes the classifier; nil where none is configured.
+func newClassifier(c config.IntentClassifier, o intentOptions) (*classify.Classifier, error) {
+	co := classify.Options{Name: "classifier", Timeout: c.Timeout, Log: o.log}
+	switch {
+	case c.URL.IsSet():
+		source, err := classify.FromServer(classify.Server{URL: c.URL.Reveal(), Token: c.Token.Reveal(), Timeout: c.Timeout})
+		if err != nil {
+			return nil, &skills.PathError{Path: "detector.classifier.url", Msg: err.Error()}
+		}
+		co.Source = source
+	case c.Model != "":
+		m, ok := o.model(c.Model)
+		if !ok { // config tells
+			return nil, nil //nolint:nilnil // it is a mistake that is told elsewhere
+		}
+		co.Name, co.Source = c.Model, classify.FromModel(m)
+	default:
+		return nil, nil //nolint:nilnil // none is configured
+	}
+	return classify.New(co), nil
+}
+
 func policyOptions(c config.IntentPolicy, voc *intent.Vocabulary) compare.Options {
 	o := compare.Options{
 		Vocabulary: voc, Actions: c.Actions, Expertise: c.Expertise, Budgets: map[string]string{}, MaxResults: c.MaxResults,
@@ -213,7 +244,7 @@ func parserOptions(c config.Intent, voc *intent.Vocabulary, o intentOptions) par
 		rules.Entities[kind] = k.Names
 	}
 	po := parse.Options{
-		Vocabulary: voc, Isolation: o.isolation, Start: o.start, Ahead: c.Workers, Now: o.now,
+		Vocabulary: voc, Log: o.log, Isolation: o.isolation, Start: o.start, Ahead: c.Workers, Now: o.now,
 		Breaker: parse.Breaker{Failures: c.ParserBreaker.Failures, Window: c.ParserBreaker.Window, OpenFor: c.ParserBreaker.OpenFor},
 		Parsers: []parse.Parser{{ID: GrammarParser, Grammar: rules}},
 	}
@@ -340,7 +371,7 @@ func (p *Parts) buildIntake(o Options) error {
 		isolation = o.ParserIsolation
 	}
 	in, err := newIntents(cfg, intentOptions{
-		isolation: isolation, start: startParser, handlers: o.Handlers, now: o.Now, registry: p.Registry,
+		isolation: isolation, start: startParser, handlers: o.Handlers, now: o.Now, log: o.Log, registry: p.Registry,
 		model: func(name string) (parse.Model, bool) { m, ok := p.models[name]; return m, ok },
 	})
 	if err != nil {
@@ -369,6 +400,9 @@ func (p *Parts) buildIntake(o Options) error {
 		BlockHard: c.Hard == "block", Lifetime: c.Lifetime, Audience: intentAudience, MaxText: c.MaxText, Texts: intake.Texts(c.Texts),
 		Addresses: intake.Addresses(c.Addresses), Values: sentinel.ValuesMode(cfg.Ledger.Values), DigestKey: p.Keys.Digest(),
 		PolicyDigest: cfg.Digest(), Alert: o.ObserveBlocked, Now: o.Now, Log: o.Log,
+	}
+	if in.Classifier != nil {
+		io.Classifier = in.Classifier
 	}
 	if o.References != nil {
 		io.References = o.References

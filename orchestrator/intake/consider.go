@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/sentinel/intent"
 	"github.com/vedette-dev/vedette/sentinel/intent/compare"
 	"github.com/vedette-dev/vedette/sentinel/intent/detect"
@@ -71,7 +72,7 @@ func (s *stages) detect(ctx context.Context, c *considered) {
 	report := s.o.Detector.Detect(c.request.Text)
 	if report.Verdict != detect.Block && s.o.Classifier != nil {
 		info := &ClassifierInfo{Name: s.o.Classifier.Name()}
-		score, err := s.o.Classifier.Score(ctx, c.request.Text)
+		score, err := s.o.Classifier.Score(llm.WithCaller(ctx, callerOf(c.request, "classifier")), c.request.Text)
 		if info.Failed = err != nil; err == nil {
 			info.Score = score
 			report = s.o.Detector.Raise(report, info.Name, score)
@@ -82,6 +83,11 @@ func (s *stages) detect(ctx context.Context, c *considered) {
 	if report.Verdict == detect.Block {
 		c.stop(Blocked, gateDetector, CodeDetected, "The text looks like an attack, so nothing was done with it.")
 	}
+}
+
+// callerOf is on whose behalf a model is asked in a stage.
+func callerOf(r Request, stage string) llm.Caller {
+	return llm.Caller{User: r.User, Conversation: r.Session, Turn: r.ID, ID: r.ID + "/" + stage}
 }
 
 // parse is the second stage.

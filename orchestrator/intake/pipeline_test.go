@@ -289,3 +289,35 @@ func TestCallerLeaves(t *testing.T) {
 	close(leave)
 	require.Equal(t, `"done"`, string(c.await(a.RequestID).Result))
 }
+
+// A classifier can raise what the rules found and lower nothing; that it failed is on record and changes nothing.
+func TestClassifier(t *testing.T) {
+	score := func(answer string) string {
+		return "rules:\n  - name: a\n    when: {schema: attack_score, format: json_schema}\n    reply: {content: '" + answer + "'}\n"
+	}
+	for name, row := range map[string]struct {
+		answer, text string
+		status       intake.Status
+	}{
+		"sure":       {`{"score":0.97}`, "Find experts about taxes", intake.Blocked},
+		"in doubt":   {`{"score":0.5}`, "Find experts about taxes", intake.Completed},
+		"none":       {`{"score":0}`, "Find experts about taxes", intake.Completed},
+		"of a block": {`{"score":0}`, "Find experts; rm -rf / --no-preserve-root", intake.Blocked},
+		"fails":      {`no score`, "Find experts about taxes", intake.Completed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCounter(t, settings{
+				intent: "detector: {classifier: {model: guard, timeout: 1m}}\n", models: map[string]string{"guard": score(row.answer)},
+			})
+			a := c.send(row.text)
+			require.Equal(t, row.status, a.Status, a.Message)
+			if name == "of a block" {
+				require.Nil(t, a.Info.Classifier, "it isn't asked about what is blocked already")
+				return
+			}
+			require.Equal(t, &intake.ClassifierInfo{Name: "guard", Score: a.Info.Classifier.Score, Failed: name == "fails"}, a.Info.Classifier)
+			body := string(c.records(a.RequestID)[0].Body)
+			require.Contains(t, body, `"classifier":{"name":"guard"`)
+		})
+	}
+}

@@ -235,12 +235,11 @@ func isOddByte(c byte) bool {
 func (e *Ensemble) Parse(ctx context.Context, in Input) []Outcome {
 	out := make([]Outcome, len(e.parsers))
 	t := task{Text: in.Text, Today: e.o.Now()}
-	ctx = llm.WithCaller(ctx, callerOf(in))
 	var all sync.WaitGroup
 	for i, p := range e.parsers {
 		all.Go(func() {
 			began := time.Now()
-			r, f := p.parse(ctx, in, t)
+			r, f := p.parse(llm.WithCaller(ctx, callerOf(in, p.ID)), in, t)
 			out[i] = Outcome{Parser: p.ID, Trust: p.Trust, Rules: p.isRules(), Intent: r.intent, Confidence: r.confidence, Failure: f,
 				Took: time.Since(began)}
 			if f != nil && f.cause != nil && !f.Code.isOfText() {

@@ -27,13 +27,14 @@ type answerError struct{ code Code }
 
 func (e *answerError) Error() string { return string(e.code) }
 
-// askModel asks a model and returns what it answered, whole.
-func askModel(ctx context.Context, m Model, q question) (string, error) {
+// Ask asks a model and returns what it answered, whole. An answer that was refused, cut, or given in another way than asked
+// for is an error, as is one of more than 64 KiB.
+func Ask(ctx context.Context, m Model, q Question) (string, error) {
 	c := m.Config()
 	r := llm.Request{
 		Messages:  []llm.Message{{Role: llm.RoleSystem, Content: q.System}, {Role: llm.RoleUser, Content: q.User}},
-		Schema:    &llm.Schema{Name: schemaName, Schema: q.Schema},
-		MaxTokens: answerTokens,
+		Schema:    &llm.Schema{Name: q.Name, Schema: q.Schema},
+		MaxTokens: q.Tokens,
 	}
 	if c.Reasoning {
 		r.MaxTokens = reasoningTokens
@@ -55,7 +56,7 @@ func askModel(ctx context.Context, m Model, q question) (string, error) {
 	}
 	content := resp.Content
 	if c.Schemaless == llm.ViaTool {
-		if len(resp.ToolCalls) != 1 || resp.ToolCalls[0].Name != schemaName {
+		if len(resp.ToolCalls) != 1 || resp.ToolCalls[0].Name != q.Name {
 			return "", &answerError{Schema}
 		}
 		content = resp.ToolCalls[0].Arguments
@@ -68,7 +69,7 @@ func askModel(ctx context.Context, m Model, q question) (string, error) {
 	return content, nil
 }
 
-// codeOfAsking names the error of askModel.
+// codeOfAsking names the error of Ask.
 func codeOfAsking(ctx context.Context, err error) (Code, bool) {
 	var a *answerError
 	var e *llm.Error

@@ -167,7 +167,7 @@ func (p *parser) ask(ctx context.Context, t task) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return askModel(ctx, p.Model, q)
+	return Ask(ctx, p.Model, q)
 }
 
 // codeOf names an error of reading or of asking.
@@ -253,7 +253,7 @@ func (p *parser) newBreaker(b Breaker) *gobreaker.CircuitBreaker[intent.Intent] 
 	})
 }
 
-// callerOf is on whose behalf a model is asked.
-func callerOf(in Input) llm.Caller {
-	return llm.Caller{User: in.User, Conversation: in.Session, Turn: in.Request, ID: in.Request}
+// callerOf is on whose behalf a parser's model is asked.
+func callerOf(in Input, parser string) llm.Caller {
+	return llm.Caller{User: in.User, Conversation: in.Session, Turn: in.Request, ID: in.Request + "/" + parser}
 }

@@ -47,23 +47,27 @@ type Described struct {
 	Description string `json:"description,omitempty"`
 }
 
-// question is what a model is asked.
-type question struct {
+// Question is what a model is asked: for one JSON object of a strict schema.
+type Question struct {
+	// Name is what the schema is called on the wire.
+	Name         string
 	System, User string
 	Schema       json.RawMessage
+	// Tokens bounds the answer of a model that doesn't reason.
+	Tokens int
 }
 
 // newQuestion writes the question about a text.
-func newQuestion(w Words, text string, today time.Time) (question, error) {
+func newQuestion(w Words, text string, today time.Time) (Question, error) {
 	user, err := plainjson.Marshal(struct {
 		Today string `json:"today"`
 		Text  string `json:"text"`
 	}{today.Format(time.DateOnly), strings.ToValidUTF8(text, "\uFFFD")})
 	if err != nil {
-		return question{}, err
+		return Question{}, err
 	}
 	schema, err := json.Marshal(w.schema())
-	return question{System: w.system(), User: string(user), Schema: schema}, err
+	return Question{Name: schemaName, Tokens: answerTokens, System: w.system(), User: string(user), Schema: schema}, err
 }
 
 // system writes the first message: the same for every text, so that servers can keep it.
