@@ -345,6 +345,13 @@ func NewIntents(cfg *config.Config, transport func(model string) http.RoundTripp
 		roster.Close()
 		return nil, nil, cfg.Locate(err)
 	}
+	if in != nil {
+		for name, a := range cfg.Intent.Actions {
+			if _, known := in.Actions[name]; !known { // a handler of a program does it
+				in.Actions[name] = intake.Action{Approve: a.Approve}
+			}
+		}
+	}
 	return in, roster.Close, nil
 }
 
@@ -392,24 +399,27 @@ func (p *Parts) buildIntake(o Options) error {
 	if err != nil {
 		return err
 	}
-	c := cfg.Intent
-	io := intake.Options{
-		Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Checkpoint: p.Checkpoint, Pauser: p.Pauses, Detector: in.Detector,
-		Parsers: in.Parsers, Policy: in.Policy, Vocabulary: in.Vocabulary, Signer: signer, Verifier: verifier, References: in.References,
-		Actions: in.Actions, ConfirmFrom: riskOf(c.Confirm.From), ConfirmTimeout: c.Confirm.Timeout, ApproveAlways: c.Approve == "always",
-		BlockHard: c.Hard == "block", Lifetime: c.Lifetime, Audience: intentAudience, MaxText: c.MaxText, Texts: intake.Texts(c.Texts),
-		Addresses: intake.Addresses(c.Addresses), Values: sentinel.ValuesMode(cfg.Ledger.Values), DigestKey: p.Keys.Digest(),
-		PolicyDigest: cfg.Digest(), Alert: o.ObserveBlocked, Now: o.Now, Log: o.Log,
-	}
-	if in.Classifier != nil {
-		io.Classifier = in.Classifier
-	}
+	io := in.Options()
+	io.Store, io.Ledger, io.Journal, io.Checkpoint, io.Pauser = p.Store, p.Ledger, p.Journal, p.Checkpoint, p.Pauses
+	io.Signer, io.Verifier, io.Audience, io.PolicyDigest = signer, verifier, intentAudience, cfg.Digest()
+	io.Values, io.DigestKey, io.Alert, io.Now, io.Log = sentinel.ValuesMode(cfg.Ledger.Values), p.Keys.Digest(), o.ObserveBlocked, o.Now, o.Log
 	if o.References != nil {
 		io.References = o.References
 	}
 	p.intents = in
 	p.Intake, err = intake.New(io)
 	return err
+}
+
+// Options are what the intake is made of, as far as the configuration says it: enough for intake.Consider.
+func (in *Intents) Options() intake.Options {
+	c := in.config
+	return intake.Options{
+		Detector: in.Detector, Classifier: in.Classifier, Parsers: in.Parsers, Policy: in.Policy, Vocabulary: in.Vocabulary,
+		References: in.References, Actions: in.Actions, ConfirmFrom: riskOf(c.Confirm.From), ConfirmTimeout: c.Confirm.Timeout,
+		ApproveAlways: c.Approve == "always", BlockHard: c.Hard == "block", Lifetime: c.Lifetime, MaxText: c.MaxText,
+		Texts: intake.Texts(c.Texts), Addresses: intake.Addresses(c.Addresses),
+	}
 }
 
 // intentAudience is the receiver of this program's trusted intents: itself.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/orchestrator/intake"
+	"github.com/vedette-dev/vedette/orchestrator/records/query"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 )
 
@@ -77,4 +78,11 @@ func TestArchive(t *testing.T) {
 	none, err := a.Chain(t.Context(), "")
 	require.NoError(t, err)
 	require.Empty(t, none, "records of no request are none of the archive's")
+}
+
+// Commands that list records know the words of requests.
+func TestWordsAreKnown(t *testing.T) {
+	require.Subset(t, query.Kinds(), intake.Kinds())
+	require.Subset(t, query.Outcomes(), intake.Outcomes())
+	require.Subset(t, query.Gates(), intake.Gates())
 }

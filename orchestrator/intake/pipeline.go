@@ -251,6 +251,17 @@ func (p *Pipeline) Process(ctx context.Context, r Request) (Answer, error) {
 	return p.endAtOnce(ctx, c)
 }
 
+// Consider takes a request through the stages that read it, and says how it would go on: Running is at once. It records
+// nothing, asks no person and does nothing, so Options needs no store. The error is an *InputError or ctx's.
+func Consider(ctx context.Context, o Options, r Request) (Answer, error) {
+	o = o.withDefaults()
+	if err := o.checkRequest(&r); err != nil {
+		return Answer{}, err
+	}
+	c := (&stages{&o}).consider(ctx, r)
+	return c.answer(), ctx.Err()
+}
+
 // endAtOnce records a request of which nothing can come, and tells of a blocked one.
 func (p *Pipeline) endAtOnce(ctx context.Context, c *considered) (Answer, error) {
 	if err := p.book.open(ctx, c); err != nil {

@@ -44,6 +44,22 @@ func Kinds() []string {
 	return []string{RecordRequest, RecordElevation, RecordConfirmation, RecordTrusted, RecordEnd}
 }
 
+// Outcomes lists the outcomes of records of requests.
+func Outcomes() []string {
+	return []string{
+		outcomeAccepted, string(PendingConfirmation), string(PendingApproval), string(Blocked), string(Denied), string(Failed),
+		string(Completed), string(Expired), string(Unknown), approved, confirmed, declined, outcomeTrusted,
+	}
+}
+
+// Gates lists the stages that records of requests name.
+func Gates() []string {
+	return []string{gateDetector, gateParsers, gateVote, gateComparison, gateConfirmation, gateApproval, gateAction}
+}
+
+// outcomeTrusted is the outcome of a signed intent's record.
+const outcomeTrusted = "trusted"
+
 // outcomeAccepted is the outcome of a request that goes on at once.
 const outcomeAccepted = "accepted"
 
@@ -349,7 +365,7 @@ func (k *book) recordTrusted(tx *store.Tx, o owner, t intent.Trusted) error {
 	if k.o.Values == sentinel.ValuesFull {
 		b.Token = t.Token()
 	}
-	return k.addRecord(tx, o, RecordTrusted, "trusted", "", "", b)
+	return k.addRecord(tx, o, RecordTrusted, outcomeTrusted, "", "", b)
 }
 
 // spentGrace is how much longer than it is valid a used intent is remembered.

@@ -1,0 +1,78 @@
+// Package rehearsal takes texts of users through the stages of intents without acting: to explain one, and to count what
+// would become of many. It opens no store, records nothing, asks no person and runs no action.
+//
+//	r, err := rehearsal.New(rehearsal.Options{Config: cfg})
+//	defer r.Close()
+//	a, err := r.Consider(ctx, "Find 3 experts in security")
+//	counts, err := r.Count(ctx, texts)
+//
+// What not to do: don't take a Running status for an action. It says that the request would have gone on at once.
+//
+// The package isn't stable: docs/api.md lists those that are.
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/assembly"
+	"github.com/vedette-dev/vedette/orchestrator/intake"
+)
+
+// ErrNoIntents is that a configuration has no actions.
+var ErrNoIntents = errors.New("the configuration has no intent; add one with actions")
+
+// Options say what is rehearsed.
+type Options struct {
+	Config *config.Config
+	// Rules leaves out everything that asks a model or a server.
+	Rules bool
+	// User is whose texts they are. Empty is "rehearsal".
+	User string
+	// Transport, where it is set, carries the requests of the model of that name. Nil means connections to the servers.
+	Transport func(model string) http.RoundTripper
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// Rehearsal takes texts through the stages. It is safe for concurrent use.
+type Rehearsal struct {
+	o     Options
+	parts intake.Options
+	end   func()
+}
+
+// New compiles the configuration's intents. The error is ErrNoIntents, or every mistake with its place.
+func New(o Options) (*Rehearsal, error) {
+	cfg := *o.Config
+	if o.Rules {
+		cfg.Intent.Parsers, cfg.Intent.Detector.Classifier = nil, config.IntentClassifier{}
+	}
+	if o.User == "" {
+		o.User = "rehearsal"
+	}
+	in, end, err := assembly.NewIntents(&cfg, o.Transport)
+	switch {
+	case err != nil:
+		return nil, err
+	case in == nil:
+		end()
+		return nil, ErrNoIntents
+	}
+	parts := in.Options()
+	parts.Now, parts.Log = o.Now, o.Log
+	return &Rehearsal{o, parts, end}, nil
+}
+
+// Close ends the connections to models.
+func (r *Rehearsal) Close() { r.end() }
+
+// Consider says what the stages find in a text, and how its request would go on. The error is an *intake.InputError or
+// ctx's.
+func (r *Rehearsal) Consider(ctx context.Context, text string) (intake.Answer, error) {
+	return intake.Consider(ctx, r.parts, intake.Request{User: r.o.User, Session: "rehearsal", Text: text})
+}
