@@ -128,6 +128,8 @@ var rooms = map[string]room{
 		"it has parsers read a text, each apart; it starts no process itself and knows no vote"},
 	"sentinel/intent/vote":      {[]string{"sentinel/intent"}, "a pure function of what parsers said: it knows no parser and no policy"},
 	"sentinel/intent/compare":   {[]string{"sentinel/intent", "skills"}, "a pure function of an intent and a policy: it knows no parser and no text"},
+	"sentinel/intent/classify": {[]string{"agents/llm", "internal/outbound", "sentinel/intent/parse"},
+		"it scores a text by one model or one address and knows no rule"},
 	"sentinel/store":            {nil, leaf},
 	"sentinel/store/keys":       {nil, leaf},
 	"sentinel/journal":          {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
@@ -165,6 +167,11 @@ var rooms = map[string]room{
 	"orchestrator/access/oidc": {[]string{"orchestrator/access"}, "it checks an issuer's tokens and knows no server"},
 	"orchestrator/serve": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/access/oidc", "orchestrator/problem",
 		"orchestrator/telemetry", "sentinel", "sentinel/store", "skills"}, "it listens, and hands requests to handlers that it is given"},
+	"orchestrator/intake": {[]string{"sentinel", "sentinel/intent", "sentinel/intent/compare", "sentinel/intent/detect",
+		"sentinel/intent/parse", "sentinel/intent/vote", "sentinel/journal", "sentinel/ledger", "sentinel/store", "skills"},
+		"it takes a text through stages that it is given, and knows no model and no configuration"},
+	"orchestrator/intents": {[]string{"config", "orchestrator/intake", "sentinel/intent", "sentinel/intent/*", "skills"},
+		"it builds what takes texts through the stages, and opens no store"},
 	"orchestrator/control": {[]string{"orchestrator/access", "orchestrator/labelled", "orchestrator/records/story", "sentinel",
 		"sentinel/approval", "sentinel/label", "sentinel/ledger", "sentinel/pause"},
 		"it carries an operator's word to the process and knows no more of it"},
@@ -199,8 +206,8 @@ var rooms = map[string]room{
 		"it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
 		"orchestrator/access", "orchestrator/anchors", "orchestrator/answers", "orchestrator/assistants/threads", "orchestrator/control",
-		"orchestrator/handover", "orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models", "orchestrator/notify",
-		"orchestrator/policies", "orchestrator/records/story", "orchestrator/sink", "orchestrator/skillqueue",
+		"orchestrator/handover", "orchestrator/intents", "orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models",
+		"orchestrator/notify", "orchestrator/policies", "orchestrator/records/story", "orchestrator/sink", "orchestrator/skillqueue",
 		"sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"},
 		"it builds and does nothing else: what runs lives beside its noun"},
 	"orchestrator/telemetry": {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "orchestrator/models",
@@ -208,8 +215,9 @@ var rooms = map[string]room{
 	"orchestrator/doctor": {[]string{"agents/llm", "config", "limits", "limits/redisstore", "orchestrator/assembly",
 		"orchestrator/control", "sentinel/ledger", "sentinel/pause", "sentinel/review", "sentinel/store", "skills", "skills/run/exec"},
 		"it looks at what others built and runs no call"},
-	"orchestrator/policy": {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "sentinel", "sentinel/judge",
-		"sentinel/permission", "sentinel/touch", "skills"}, "it explains and tries rules that others apply"},
+	"orchestrator/policy": {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "orchestrator/intake", "sentinel",
+		"sentinel/intent/detect", "sentinel/judge", "sentinel/permission", "sentinel/touch", "skills"},
+		"it explains and tries rules that others apply"},
 	"orchestrator/sink": {[]string{"internal/terminal", "sentinel", "sentinel/journal", "sentinel/ledger"},
 		"it copies records to files and decides nothing"},
 	"orchestrator/replay": {[]string{"config", "internal/terminal", "orchestrator/assembly", "orchestrator/records",
@@ -257,7 +265,7 @@ var rooms = map[string]room{
 var only = map[string][]string{
 	"github.com/asynkron/protoactor-go": {"agents/otp"},
 	"github.com/sashabaranov/go-openai": {"agents/llm"},
-	"github.com/sony/gobreaker/v2":      {"sentinel/review", "sentinel/intent/parse"},
+	"github.com/sony/gobreaker/v2":      {"sentinel/review", "sentinel/intent/classify", "sentinel/intent/parse"},
 	"golang.org/x/time":                 {"orchestrator/access", "orchestrator/access/oidc", "sentinel/review"},
 	"github.com/coreos/go-oidc/v3":      {"orchestrator/access/oidc"},
 	"modernc.org/sqlite":                {"sentinel/store", "sentinel/ledger"}, // verify opens a file that no store has
@@ -381,7 +389,7 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 48, // it puts everything together
+	"imports orchestrator/assembly": 49, // it puts everything together
 	"imports cmd/vedette/command":   15, // each command calls another room
 	"imports orchestrator/api":      16, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record

@@ -35,7 +35,7 @@ func (l *loader) checkAll() {
 	l.checkNotify()
 	l.checkAnchors()
 	assistantsCheck{l}.checkAll()
-	l.checkIntent()
+	intentCheck{l}.checkAll()
 	l.checkTests()
 	l.checkServer()
 	l.checkLimitStore()

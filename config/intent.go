@@ -183,8 +183,11 @@ type IntentConfirm struct {
 	Timeout time.Duration `yaml:"timeout" json:",omitempty" cfg:"min=1s,max=24h"`
 }
 
-// fillIntent fills in the defaults of what isn't written.
-func (l *loader) fillIntent() {
+// intentCheck looks at intents as the loader does at everything.
+type intentCheck struct{ *loader }
+
+// fillDefaults fills in the defaults of what isn't written.
+func (l intentCheck) fillDefaults() {
 	i := &l.cfg.Intent
 	for _, d := range []struct {
 		to    any
@@ -215,14 +218,14 @@ func (l *loader) fillIntent() {
 	}
 }
 
-// checkIntent fills in the defaults, and refuses models, skills and currencies that aren't there.
-func (l *loader) checkIntent() {
+// checkAll fills in the defaults, and refuses models, skills and currencies that aren't there.
+func (l intentCheck) checkAll() {
 	n := l.valueAt("intent")
 	if n == nil || n.kind != mappingNode {
 		return
 	}
-	l.fillIntent()
-	l.checkIntentParsers(n.get("parsers"))
+	l.fillDefaults()
+	l.checkParsers(n.get("parsers"))
 	l.checkClassifier(nodeBelow(n, "detector", "classifier"))
 	known := slices.DeleteFunc(l.knownSkills(), func(s string) bool { return slices.Contains(orchestratorCalls, s) })
 	if actions := n.get("actions"); actions != nil && actions.kind == mappingNode {
@@ -246,7 +249,7 @@ func (l *loader) checkIntent() {
 }
 
 // checkClassifier refuses a classifier that is none, or two.
-func (l *loader) checkClassifier(n *node) {
+func (l intentCheck) checkClassifier(n *node) {
 	if n == nil || n.kind != mappingNode {
 		return
 	}
@@ -262,8 +265,8 @@ func (l *loader) checkClassifier(n *node) {
 	}
 }
 
-// checkIntentParsers refuses models that aren't there, and a trust that is a fixed rule's.
-func (l *loader) checkIntentParsers(n *node) {
+// checkParsers refuses models that aren't there, and a trust that is a fixed rule's.
+func (l intentCheck) checkParsers(n *node) {
 	if n == nil || n.kind != mappingNode {
 		return
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/orchestrator/history"
-	"github.com/vedette-dev/vedette/orchestrator/intake"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -48,10 +47,10 @@ type Options struct {
 	// Handlers do what users ask for by intents, by the action's name, beside actions that a skill does. They are given an
 	// intent.Trusted, in which no text of a user is. References says what users may refer to; nil goes by the
 	// configuration.
-	Handlers   map[string]intake.Handler
-	References intake.Resolver
-	// ParserIsolation keeps the parsers of texts apart where intent.isolation doesn't say how: "process", for which main
-	// calls exec.MaybeChild and parse.MaybeHelper first, or "goroutine", which empty stands for.
+	Handlers   map[string]assembly.IntentHandler
+	References assembly.IntentResolver
+	// ParserIsolation keeps the parsers of texts apart where intent.isolation doesn't say how: IsolateParsers, for which
+	// main calls exec.MaybeChild and MaybeParser first, or in this process where it is empty.
 	ParserIsolation string
 	// Credentials finds users' credentials that the configuration leaves to the
 	// program: see skills.CredentialResolver.
@@ -75,6 +74,13 @@ type Options struct {
 	// slog.DiscardHandler.
 	Log *slog.Logger
 }
+
+// IsolateParsers is the value of Options.ParserIsolation that reads each text in a process of its own.
+const IsolateParsers = assembly.IsolateParsers
+
+// MaybeParser makes this process a parser of texts where it was started as one, and then doesn't return. Programs call it
+// in main behind exec.MaybeChild.
+func MaybeParser() { assembly.MaybeParser() }
 
 // Orchestrator holds the conversations of one process. It is safe for
 // concurrent use.

@@ -55,7 +55,7 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if err := p.buildCheckpoint(ctx, o); err != nil {
 		return nil, errors.Join(cfg.Locate(err), p.Close())
 	}
-	if err := errors.Join(buildHandover(p, o), cfg.Locate(p.buildIntake(o))); err != nil {
+	if err := errors.Join(buildHandover(p, o), cfg.Locate(buildIntake(p, o))); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.buildUpkeep(o)
@@ -211,7 +211,7 @@ func (p *Parts) buildCheckpoint(ctx context.Context, o Options) error {
 		Issuer: sign, Executors: execs, Queues: p.buildQueues(execs, natives),
 		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), Evidence: shown,
 		PolicyDigest: cfg.Digest(),
-		Observe:      p.watchLeaks(p.watchIntake(o.Observe)), Now: o.Now, Log: o.Log,
+		Observe:      p.watchLeaks(watchIntake(p, o.Observe)), Now: o.Now, Log: o.Log,
 	})
 	return err
 }
@@ -303,21 +303,6 @@ func (p *Parts) watchLeaks(observe func(sentinel.Event)) func(sentinel.Event) {
 	}
 }
 
-// watchIntake returns an observer that passes on to observe, and has the intake hear of calls first.
-func (p *Parts) watchIntake(observe func(sentinel.Event)) func(sentinel.Event) {
-	if !p.Config.Intent.IsOn() {
-		return observe
-	}
-	return func(e sentinel.Event) {
-		if p.Intake != nil { // it is built behind the checkpoint
-			p.Intake.OnEvent(e)
-		}
-		if observe != nil {
-			observe(e)
-		}
-	}
-}
-
 // buildUpkeep makes what settles unfinished calls and what forgets, on the checkpoint.
 func (p *Parts) buildUpkeep(o Options) {
 	uo := unfinished.Options{Store: p.Store, Ledger: p.Ledger, Checkpoint: p.Checkpoint, Now: o.Now, Log: o.Log}
@@ -343,7 +328,7 @@ func (p *Parts) startBackground(ctx context.Context) {
 	if p.sink != nil {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "write the ledger's sink", p.sink.Run))
 	}
-	for _, s := range p.intakeServices() {
+	for _, s := range p.intakeServices {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "take intents", s.Run))
 	}
 	if p.asksCanaries() {

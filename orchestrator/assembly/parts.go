@@ -18,7 +18,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/anchors"
 	"github.com/vedette-dev/vedette/orchestrator/answers"
 	"github.com/vedette-dev/vedette/orchestrator/handover"
-	"github.com/vedette-dev/vedette/orchestrator/intake"
+	"github.com/vedette-dev/vedette/orchestrator/intents"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/notify"
@@ -72,7 +72,7 @@ type Parts struct {
 	// Handover decides calls that other programs run themselves.
 	Handover *handover.Handover
 	// Intake takes users' texts to typed intents and their actions; nil where the configuration has no intent.
-	Intake *intake.Pipeline
+	Intake *intents.Pipeline
 	// Stories tell what is kept of a call, to those who look into a decision.
 	Stories *story.Teller
 	// Links are the hosts that links in answers may lead to, by answers.links.
@@ -90,9 +90,10 @@ type Parts struct {
 	sink        *sink.Sink // nil without ledger.sink
 	leaks       *leak.Watch
 	reload      *reloader
-	intents     *Intents                  // nil where the configuration has none
-	background  []*maintenance.Background // what no supervisor runs
-	log         *slog.Logger
+	// intakeServices are what runs while texts are taken; none without intents.
+	intakeServices []intents.Service
+	background     []*maintenance.Background // what no supervisor runs
+	log            *slog.Logger
 }
 
 // InFlight returns the calls that wait or run here, and those that were handed over and not reported yet.
@@ -313,7 +314,9 @@ func (p *Parts) Services() []Service {
 	if p.asksCanaries() {
 		list = append(list, Service{"review", "canaries", p.runCanaries})
 	}
-	list = append(list, p.intakeServices()...)
+	for _, s := range p.intakeServices {
+		list = append(list, Service{"intent", s.ID, s.Run})
+	}
 	for _, c := range p.anchors.Couriers() {
 		list = append(list, Service{"anchors", "anchor-" + c.Name(), c.Run})
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
 
-// Archive answers questions about all requests from the ledger: for auditors, whoever's requests they are. It holds no
+// Archive answers questions about all requests from the ledger: for auditors, of all users. It holds no
 // values. Pipeline.Look has those, for the user alone.
 type Archive struct{ Ledger *ledger.Reader }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/sentinel/intent"
 	"github.com/vedette-dev/vedette/sentinel/intent/compare"
 	"github.com/vedette-dev/vedette/sentinel/intent/detect"
@@ -72,7 +71,7 @@ func (s *stages) detect(ctx context.Context, c *considered) {
 	report := s.o.Detector.Detect(c.request.Text)
 	if report.Verdict != detect.Block && s.o.Classifier != nil {
 		info := &ClassifierInfo{Name: s.o.Classifier.Name()}
-		score, err := s.o.Classifier.Score(llm.WithCaller(ctx, callerOf(c.request, "classifier")), c.request.Text)
+		score, err := s.o.Classifier.Score(parse.WithCaller(ctx, inputOf(c.request), "classifier"), c.request.Text)
 		if info.Failed = err != nil; err == nil {
 			info.Score = score
 			report = s.o.Detector.Raise(report, info.Name, score)
@@ -85,18 +84,17 @@ func (s *stages) detect(ctx context.Context, c *considered) {
 	}
 }
 
-// callerOf is on whose behalf a model is asked in a stage.
-func callerOf(r Request, stage string) llm.Caller {
-	return llm.Caller{User: r.User, Conversation: r.Session, Turn: r.ID, ID: r.ID + "/" + stage}
+// inputOf is a request's text for parsers.
+func inputOf(r Request) parse.Input {
+	return parse.Input{Text: r.Text, User: r.User, Session: r.Session, Request: r.ID}
 }
 
 // parse is the second stage.
 func (s *stages) parse(ctx context.Context, c *considered) {
 	began := time.Now()
 	defer func() { c.info.Took.Parse = time.Since(began).Microseconds() }()
-	r := c.request
 	found := false
-	for _, o := range s.o.Parsers.Parse(ctx, parse.Input{Text: r.Text, User: r.User, Session: r.Session, Request: r.ID}) {
+	for _, o := range s.o.Parsers.Parse(ctx, inputOf(c.request)) {
 		one := ParserInfo{Parser: o.Parser, Trust: o.Trust, TookUS: o.Took.Microseconds(), rules: o.Rules}
 		if o.Failure != nil {
 			one.Failure = string(o.Failure.Code)

@@ -53,14 +53,24 @@ type Similar interface {
 	Compare(ctx context.Context, topic string, others []string) ([]float64, error)
 }
 
-// Options are the parts of a Pipeline. Store, Ledger, Journal, Checkpoint, Detector, Parsers, Policy, Vocabulary, Signer and
-// Verifier are required; Ledger and Journal must be those of Store.
-type Options struct {
+// Recording is where requests are recorded, and what asks people and runs skills. Ledger and Journal must be those of Store.
+type Recording struct {
 	Store      *store.Store
 	Ledger     *ledger.Ledger
 	Journal    *journal.Journal
 	Checkpoint *sentinel.Checkpoint
-	Pauser     sentinel.Pauser
+	// Pauser is an operator's switch; nil pauses nothing.
+	Pauser sentinel.Pauser
+	// Values says whether the ledger holds values.
+	Values sentinel.ValuesMode
+	// DigestKey keys the digests in the ledger.
+	DigestKey [32]byte
+}
+
+// Options are the parts of a Pipeline. What is in Recording, Detector, Parsers, Policy, Vocabulary, Signer and Verifier are
+// required.
+type Options struct {
+	Recording
 
 	Detector   *detect.Detector
 	Classifier Classifier
@@ -93,9 +103,6 @@ type Options struct {
 	MaxText   int
 	Texts     Texts
 	Addresses Addresses
-	Values    sentinel.ValuesMode
-	// DigestKey keys the digests in the ledger.
-	DigestKey [32]byte
 	// PolicyDigest identifies the configuration in every record.
 	PolicyDigest string
 	// MaxUnderWay bounds the requests that act or wait for an approver at a time. Zero is 4096.

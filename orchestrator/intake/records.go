@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/internal/plainjson"
-	"github.com/vedette-dev/vedette/internal/textcut"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/intent"
 	"github.com/vedette-dev/vedette/sentinel/intent/compare"
@@ -250,7 +250,7 @@ const textGrace = 32 * 24 * time.Hour
 func (k *book) recordRequest(tx *store.Tx, c *considered) error {
 	o := ownerOf(c.request)
 	kept := keptRequest{
-		V: 1, Status: c.status, Code: c.code, Message: c.message, By: c.request.By, Agent: textcut.Head(c.request.Client.Agent, maxAgent),
+		V: 1, Status: c.status, Code: c.code, Message: c.message, By: c.request.By, Agent: cutAgent(c.request.Client.Agent),
 		Reasons: c.reasons, Expires: c.expires, Info: c.info, Parser: c.vote.Parser,
 	}
 	if !c.canonical.IsZero() {
@@ -287,6 +287,9 @@ func (k *book) recordRequest(tx *store.Tx, c *considered) error {
 
 // maxAgent bounds the client's word for itself in bytes.
 const maxAgent = 512
+
+// cutAgent is as much of a client's word for itself as is kept.
+func cutAgent(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxAgent)], "") }
 
 // bodyOf is what the ledger holds of a request.
 func (k *book) bodyOf(c *considered) requestBody {

@@ -15,7 +15,6 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/access/oidc"
 	"github.com/vedette-dev/vedette/orchestrator/telemetry"
-	"github.com/vedette-dev/vedette/sentinel/intent/parse"
 )
 
 // Program is what a program adds to a configuration that is served.
@@ -61,7 +60,7 @@ type Service struct {
 // call Abort. The errors have their place in the configuration's file.
 func Start(ctx context.Context, cfg *config.Config, p Program) (*Service, error) {
 	log := cmp.Or(p.Log, slog.Default())
-	p.Log, p.ParserIsolation = log, cmp.Or(p.ParserIsolation, parse.OwnProcess)
+	p.Log, p.ParserIsolation = log, cmp.Or(p.ParserIsolation, orchestrator.IsolateParsers)
 	ln, err := takeAddress(cfg.Server.Listen)
 	if err != nil {
 		return nil, cfg.Locate(err)

@@ -137,7 +137,8 @@ func (i Intent) Canonical() []byte {
 	return b
 }
 
-// Digest is the SHA-256 of the canonical JSON, in hexadecimal. Whoever can guess an intent can compare it: it is a value.
+// Digest is the SHA-256 of the canonical JSON, in hexadecimal. It is a value: an intent
+// that can be guessed can be compared.
 func (i Intent) Digest() string {
 	sum := sha256.Sum256(i.Canonical())
 	return hex.EncodeToString(sum[:])

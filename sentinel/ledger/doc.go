@@ -29,7 +29,7 @@
 // rewrite everything after the newest head that left the machine.
 //
 // A statement that updates or deletes a record is an error of that statement, by a trigger. It keeps accidents away;
-// whoever owns the file can drop it, and what finds that is Verify.
+// the owner of the file can drop it, and Verify finds that.
 //
 // # What not to do
 //

@@ -14,7 +14,7 @@ import (
 	"github.com/vedette-dev/vedette/cmd/vedette/setup"
 	"github.com/vedette-dev/vedette/internal/terminal"
 	"github.com/vedette-dev/vedette/orchestrator/cases"
-	"github.com/vedette-dev/vedette/orchestrator/rehearsal"
+	"github.com/vedette-dev/vedette/orchestrator/policy"
 )
 
 func newIntentCommand(a *app) *cobra.Command {
@@ -74,13 +74,23 @@ func (c *intentCommand) userOr() string {
 	return "local"
 }
 
+// openRehearsal compiles the configuration's intents, for reading texts without acting.
+func (c *intentCommand) openRehearsal() (*policy.Rehearsal, error) {
+	p := c.program()
+	cfg, err := setup.LoadIntents(p, c.config)
+	if err != nil {
+		return nil, err
+	}
+	return policy.NewRehearsal(policy.RehearsalOptions{Config: cfg, Rules: c.rules, User: c.userOr(), Log: p.Log})
+}
+
 // consider takes the text through the stages without acting.
 func (c *intentCommand) consider(ctx context.Context, args []string) (a setup.IntentAnswer, err error) {
 	text, err := c.readText(args)
 	if err != nil {
 		return a, err
 	}
-	r, err := c.program().NewRehearsal(c.config, c.userOr(), c.rules)
+	r, err := c.openRehearsal()
 	if err != nil {
 		return a, err
 	}
@@ -165,31 +175,19 @@ was blocked or the action denied, and 1 where it failed.`,
 }
 
 // process takes a text through all stages, and asks the user where that is needed.
-func (c *intentCommand) process(ctx context.Context, args []string, session string) (err error) {
+func (c *intentCommand) process(ctx context.Context, args []string, session string) error {
 	text, err := c.readText(args)
 	if err != nil {
 		return err
 	}
-	in, end, err := c.program().OpenIntake(ctx, c.config)
+	ask := c.askUser
+	if c.askablePerson() == nil {
+		ask = nil
+	}
+	r := setup.IntentRequest{User: c.userOr(), Session: session, Text: text}
+	answer, err := setup.ProcessIntent(ctx, c.program(), c.config, r, ask)
 	if err != nil {
 		return err
-	}
-	defer func() { err = errors.Join(err, end()) }()
-	answer, err := in.Process(ctx, setup.IntentRequest{User: c.userOr(), Session: session, Text: text})
-	if err != nil {
-		return err
-	}
-	if answer.Status == setup.IntentPendingConfirmation && c.askablePerson() != nil {
-		yes, err := c.askUser(answer)
-		if err != nil {
-			return err
-		}
-		answer, err = in.Confirm(ctx, setup.IntentConfirm{
-			Request: answer.RequestID, User: c.userOr(), Digest: answer.Confirmation.Digest, Yes: yes,
-		})
-		if err != nil {
-			return err
-		}
 	}
 	if c.json {
 		err = c.writeJSON(answer, false)
@@ -220,13 +218,14 @@ func (c *intentCommand) askUser(a setup.IntentAnswer) (bool, error) {
 
 // exitOfIntent is the failure that a request's end is for the command line; nil for none.
 func exitOfIntent(a setup.IntentAnswer) error {
+	err := fmt.Errorf("the request is %s (%s)", a.Status, a.Code)
 	switch a.Status {
-	case setup.IntentCompleted, setup.IntentRunning, setup.IntentPendingApproval, setup.IntentPendingConfirmation:
+	case "completed", "running", "pending_approval", "pending_confirmation":
 		return nil
-	case setup.IntentBlocked, setup.IntentDenied, setup.IntentExpired:
-		return &failure{code: exitDenied, err: fmt.Errorf("the request is %s (%s)", a.Status, a.Code)}
+	case "blocked", "denied", "expired":
+		return &failure{code: exitDenied, err: err}
 	}
-	return &failure{code: exitFailed, err: fmt.Errorf("the request is %s (%s)", a.Status, a.Code)}
+	return &failure{code: exitFailed, err: err}
 }
 
 // intentEvalCommand is `vedette intent eval`.
@@ -264,13 +263,13 @@ func (c *intentEvalCommand) run(ctx context.Context) error {
 	if len(c.cases) == 0 {
 		return usageError("there are no cases; name a file with --cases FILE")
 	}
-	r, err := c.program().NewRehearsal(c.config, c.userOr(), c.rules)
+	r, err := c.openRehearsal()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	var faults cases.Faults
-	var texts []rehearsal.Text
+	var texts []policy.Text
 	for _, file := range c.cases {
 		found, err := c.readCases(file, &faults)
 		if err != nil {
@@ -291,7 +290,7 @@ func (c *intentEvalCommand) run(ctx context.Context) error {
 }
 
 // readCases reads the texts of a file.
-func (c *intentEvalCommand) readCases(file string, faults *cases.Faults) (out []rehearsal.Text, err error) {
+func (c *intentEvalCommand) readCases(file string, faults *cases.Faults) (out []policy.Text, err error) {
 	in, err := c.openCases(file)
 	if err != nil {
 		return nil, err
@@ -307,8 +306,8 @@ func (c *intentEvalCommand) readCases(file string, faults *cases.Faults) (out []
 		case err != nil:
 			return nil, err
 		default:
-			var texts []rehearsal.Text
-			texts, bad = rehearsal.ReadCase(line)
+			var texts []policy.Text
+			texts, bad = policy.ReadTexts(line)
 			out = append(out, texts...)
 		}
 		faults.Add(file, r.Line(), bad)
@@ -316,7 +315,7 @@ func (c *intentEvalCommand) readCases(file string, faults *cases.Faults) (out []
 }
 
 // writeIntentCounts writes counts for people.
-func writeIntentCounts(w io.Writer, list []rehearsal.Counts) error {
+func writeIntentCounts(w io.Writer, list []policy.TextCounts) error {
 	t := &terminal.Table{Right: map[int]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true, 7: true, 8: true, 9: true}}
 	t.Add("kind", "texts", "blocked", "flagged", "no intent", "denied", "approval", "confirmation", "passed", "refused")
 	for _, c := range list {

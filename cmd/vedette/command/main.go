@@ -56,7 +56,6 @@ import (
 	"syscall"
 
 	"github.com/vedette-dev/vedette/orchestrator"
-	"github.com/vedette-dev/vedette/sentinel/intent/parse"
 	"github.com/vedette-dev/vedette/skills/run/exec"
 )
 
@@ -66,7 +65,7 @@ import (
 // isolates itself.
 func Main(opts orchestrator.Options) int {
 	exec.MaybeChild()
-	parse.MaybeHelper(exec.IsHelper(parse.HelperKind))
+	orchestrator.MaybeParser()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once

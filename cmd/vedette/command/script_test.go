@@ -25,7 +25,6 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/orchestrator/history"
 	"github.com/vedette-dev/vedette/sentinel"
-	"github.com/vedette-dev/vedette/sentinel/intent/parse"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -35,7 +34,7 @@ import (
 
 func TestMain(m *testing.M) {
 	exec.MaybeChild()
-	parse.MaybeHelper(exec.IsHelper(parse.HelperKind))
+	orchestrator.MaybeParser()
 	testscript.Main(m, map[string]func(){
 		"vedette":  func() { os.Exit(Main(orchestrator.Options{})) },
 		"keeper":   keepInbox,

@@ -20,7 +20,6 @@ import (
 	"github.com/vedette-dev/vedette/internal/advice"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
 	"github.com/vedette-dev/vedette/orchestrator/control"
-	"github.com/vedette-dev/vedette/orchestrator/intake"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -29,8 +28,8 @@ type Program struct {
 	// Skills are the program's Go skills.
 	Skills []*skills.GoSkill
 	// Handlers and References are the program's own for intents: see orchestrator.Options.
-	Handlers   map[string]intake.Handler
-	References intake.Resolver
+	Handlers   map[string]assembly.IntentHandler
+	References assembly.IntentResolver
 	// NoReview leaves the model review out, whatever a command says.
 	NoReview bool
 	// Log gets what people must know while a command runs.

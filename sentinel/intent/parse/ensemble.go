@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/sentinel/intent"
 	"github.com/vedette-dev/vedette/sentinel/intent/grammar"
 	"github.com/vedette-dev/vedette/skills"
@@ -239,7 +238,7 @@ func (e *Ensemble) Parse(ctx context.Context, in Input) []Outcome {
 	for i, p := range e.parsers {
 		all.Go(func() {
 			began := time.Now()
-			r, f := p.parse(llm.WithCaller(ctx, callerOf(in, p.ID)), in, t)
+			r, f := p.parse(WithCaller(ctx, in, p.ID), in, t)
 			out[i] = Outcome{Parser: p.ID, Trust: p.Trust, Rules: p.isRules(), Intent: r.intent, Confidence: r.confidence, Failure: f,
 				Took: time.Since(began)}
 			if f != nil && f.cause != nil && !f.Code.isOfText() {

@@ -253,7 +253,7 @@ func (p *parser) newBreaker(b Breaker) *gobreaker.CircuitBreaker[intent.Intent] 
 	})
 }
 
-// callerOf is on whose behalf a parser's model is asked.
-func callerOf(in Input, parser string) llm.Caller {
-	return llm.Caller{User: in.User, Conversation: in.Session, Turn: in.Request, ID: in.Request + "/" + parser}
+// WithCaller returns a context under which a model is asked in a stage of reading a text, on behalf of its user.
+func WithCaller(ctx context.Context, in Input, stage string) context.Context {
+	return llm.WithCaller(ctx, llm.Caller{User: in.User, Conversation: in.Session, Turn: in.Request, ID: in.Request + "/" + stage})
 }

@@ -1,15 +1,4 @@
-// Package rehearsal takes texts of users through the stages of intents without acting: to explain one, and to count what
-// would become of many. It opens no store, records nothing, asks no person and runs no action.
-//
-//	r, err := rehearsal.New(rehearsal.Options{Config: cfg})
-//	defer r.Close()
-//	a, err := r.Consider(ctx, "Find 3 experts in security")
-//	counts, err := r.Count(ctx, texts)
-//
-// What not to do: don't take a Running status for an action. It says that the request would have gone on at once.
-//
-// The package isn't stable: docs/api.md lists those that are.
-package rehearsal
+package policy
 
 import (
 	"context"
@@ -26,8 +15,8 @@ import (
 // ErrNoIntents is that a configuration has no actions.
 var ErrNoIntents = errors.New("the configuration has no intent; add one with actions")
 
-// Options say what is rehearsed.
-type Options struct {
+// RehearsalOptions say what is rehearsed.
+type RehearsalOptions struct {
 	Config *config.Config
 	// Rules leaves out everything that asks a model or a server.
 	Rules bool
@@ -39,15 +28,17 @@ type Options struct {
 	Log       *slog.Logger
 }
 
-// Rehearsal takes texts through the stages. It is safe for concurrent use.
+// Rehearsal takes texts of users through the stages of intents without acting. It opens no store, records nothing, asks no
+// person and runs no action: a status of Running says that the request would have gone on at once. It is safe for
+// concurrent use.
 type Rehearsal struct {
-	o     Options
+	o     RehearsalOptions
 	parts intake.Options
 	end   func()
 }
 
-// New compiles the configuration's intents. The error is ErrNoIntents, or every mistake with its place.
-func New(o Options) (*Rehearsal, error) {
+// NewRehearsal compiles the configuration's intents. The error is ErrNoIntents, or every mistake with its place.
+func NewRehearsal(o RehearsalOptions) (*Rehearsal, error) {
 	cfg := *o.Config
 	if o.Rules {
 		cfg.Intent.Parsers, cfg.Intent.Detector.Classifier = nil, config.IntentClassifier{}
@@ -63,7 +54,7 @@ func New(o Options) (*Rehearsal, error) {
 		end()
 		return nil, ErrNoIntents
 	}
-	parts := in.Options()
+	parts := in.Options(true)
 	parts.Now, parts.Log = o.Now, o.Log
 	return &Rehearsal{o, parts, end}, nil
 }

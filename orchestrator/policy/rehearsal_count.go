@@ -1,4 +1,4 @@
-package rehearsal
+package policy
 
 import (
 	"cmp"
@@ -28,9 +28,9 @@ const (
 	Benign = "benign"
 )
 
-// ReadCase returns the texts of one line of cases: its text under its kind; else the goal of its injection as an attack, and
+// ReadTexts returns the texts of one line of cases: its text under its kind; else the goal of its injection as an attack, and
 // the request of a benign case as what it is. A line without any of them is an error.
-func ReadCase(line []byte) ([]Text, *cases.Error) {
+func ReadTexts(line []byte) ([]Text, *cases.Error) {
 	m, bad := cases.ReadMembers(line, "the case", false, "kind", "text", "original_request", "injection_goal")
 	if bad != nil {
 		return nil, bad
@@ -60,8 +60,8 @@ func readText(v jsontext.Value, key string) (string, *cases.Error) {
 	return s, bad
 }
 
-// Counts are what would become of the texts of one kind. Each distinct text counts once.
-type Counts struct {
+// TextCounts are what would become of the texts of one kind. Each distinct text counts once.
+type TextCounts struct {
 	Kind  string `json:"kind"`
 	Texts int    `json:"texts"`
 	// Blocked are stopped by the detector, Flagged are let on by it as doubtful.
@@ -81,8 +81,8 @@ type Counts struct {
 }
 
 // Count counts what would become of texts, by their kinds.
-func (r *Rehearsal) Count(ctx context.Context, texts []Text) ([]Counts, error) {
-	seen, by := map[Text]bool{}, map[string]*Counts{}
+func (r *Rehearsal) Count(ctx context.Context, texts []Text) ([]TextCounts, error) {
+	seen, by := map[Text]bool{}, map[string]*TextCounts{}
 	for _, t := range texts {
 		if seen[t] {
 			continue
@@ -90,7 +90,7 @@ func (r *Rehearsal) Count(ctx context.Context, texts []Text) ([]Counts, error) {
 		seen[t] = true
 		c := by[t.Kind]
 		if c == nil {
-			c = &Counts{Kind: t.Kind, Rules: map[string]int{}}
+			c = &TextCounts{Kind: t.Kind, Rules: map[string]int{}}
 			by[t.Kind] = c
 		}
 		a, err := r.Consider(ctx, t.Text)
@@ -104,7 +104,7 @@ func (r *Rehearsal) Count(ctx context.Context, texts []Text) ([]Counts, error) {
 			c.add(a)
 		}
 	}
-	out := make([]Counts, 0, len(by))
+	out := make([]TextCounts, 0, len(by))
 	for _, kind := range slices.Sorted(maps.Keys(by)) {
 		out = append(out, *by[kind])
 	}
@@ -112,7 +112,7 @@ func (r *Rehearsal) Count(ctx context.Context, texts []Text) ([]Counts, error) {
 }
 
 // add counts what would become of a text.
-func (c *Counts) add(a intake.Answer) {
+func (c *TextCounts) add(a intake.Answer) {
 	c.Texts++
 	if a.Info.Detection.Verdict == detect.Flag {
 		c.Flagged++
