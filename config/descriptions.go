@@ -54,6 +54,7 @@ var descriptions = map[string]string{
 	"Intent.approve":  "always: an approver is asked about every request (default when_needed).",
 	"Intent.hard":     "What becomes of a hard mismatch: approve asks an approver, block denies it (default approve).",
 	"Intent.lifetime": "How long a trusted intent is valid (default 5m).",
+	"Intent.rates":    "Bounds for the requests of each user, by the risk of what they ask for. A risk without one has none.",
 	"Intent.max_text": "Greatest size of a text in bytes (default 16384).",
 	"Intent.texts": "full: texts are kept, sealed in the journal. digest: a keyed digest, and the text only while its request " +
 		"waits (default " +
@@ -85,6 +86,8 @@ var descriptions = map[string]string{
 	"IntentParser.timeout":     "Bounds one text (default 10s).",
 	"IntentParser.concurrency": "Texts with it at a time (default 64).",
 
+	"IntentRate.per_minute":  "Requests of one user a minute.",
+	"IntentRate.burst":       "Requests at once (default per_minute).",
 	"IntentBreaker.failures": "Failures in a row after which a parser leaves (default 5).",
 	"IntentBreaker.window":   "How long failures are remembered (default 1m).",
 	"IntentBreaker.open_for": "How long it is gone before one text tries it (default 30s).",

@@ -38,6 +38,8 @@ type Intent struct {
 	Detector IntentDetector `yaml:"detector" json:",omitzero"`
 	// Policy is what the provider of the actions allows.
 	Policy IntentPolicy `yaml:"policy" json:",omitzero"`
+	// Rates bound the requests of each user, by the risk of what they ask for.
+	Rates map[string]IntentRate `yaml:"rates" json:",omitempty" cfg:"key=low|medium|high"`
 	// Confirm says when users are asked.
 	Confirm IntentConfirm `yaml:"confirm" json:",omitzero"`
 	// Approve is "always" where an approver is asked about every request, else "when_needed".
@@ -181,6 +183,13 @@ type IntentConfirm struct {
 	// From is the risk from which on a low vote asks.
 	From    string        `yaml:"from" json:",omitempty" cfg:"enum=low|medium|high"`
 	Timeout time.Duration `yaml:"timeout" json:",omitempty" cfg:"min=1s,max=24h"`
+}
+
+// IntentRate is how many requests of a user may come.
+type IntentRate struct {
+	PerMinute int `yaml:"per_minute" json:",omitempty" cfg:"required,min=1,max=1000000"`
+	// Burst is how many of them at once; zero is PerMinute.
+	Burst int `yaml:"burst" json:",omitempty" cfg:"min=1,max=1000000"`
 }
 
 // intentCheck looks at intents as the loader does at everything.

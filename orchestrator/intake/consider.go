@@ -32,6 +32,8 @@ type considered struct {
 	// reasons are told to the person who is asked.
 	reasons []string
 	expires time.Time // of the user's confirmation
+	// retryAfter is set where the rate of the action's risk is used up.
+	retryAfter time.Duration
 }
 
 // The gates of records: the stage that decided.
@@ -43,6 +45,7 @@ const (
 	gateConfirmation = "confirmation"
 	gateApproval     = "approval"
 	gateAction       = "action"
+	gateRate         = "rate"
 )
 
 // stop ends the consideration.
@@ -283,7 +286,7 @@ func (c *considered) explanations() (out []string) {
 // answer is where the request stands.
 func (c *considered) answer() Answer {
 	info := c.info
-	a := Answer{RequestID: c.request.ID, Status: c.status, Code: c.code, Message: c.message, Info: &info}
+	a := Answer{RequestID: c.request.ID, Status: c.status, Code: c.code, Message: c.message, RetryAfter: c.retryAfter, Info: &info}
 	if c.status == PendingConfirmation {
 		a.Confirmation = &Confirmation{Digest: c.canonical.Digest(), Fields: setFields(c.canonical), Reasons: c.reasons, Expires: c.expires}
 	}

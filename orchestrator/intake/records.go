@@ -54,7 +54,7 @@ func Outcomes() []string {
 
 // Gates lists the stages that records of requests name.
 func Gates() []string {
-	return []string{gateDetector, gateParsers, gateVote, gateComparison, gateConfirmation, gateApproval, gateAction}
+	return []string{gateDetector, gateParsers, gateVote, gateComparison, gateConfirmation, gateApproval, gateAction, gateRate}
 }
 
 // outcomeTrusted is the outcome of a signed intent's record.

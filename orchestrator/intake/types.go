@@ -54,6 +54,7 @@ const (
 	CodeNotAllowed  = "intake.not_allowed" // the checkpoint refused the action's skill
 	CodeInterrupted = "intake.interrupted" // the process ended while the action ran
 	CodeLost        = "intake.lost"        // what was kept of the request is gone or can't be read
+	CodeRate        = "intake.rate"        // too many requests of the action's risk
 	CodeStore       = "intake.unresolved"  // the store of references failed
 )
 
@@ -170,6 +171,8 @@ type Answer struct {
 	Confirmation *Confirmation `json:"confirmation,omitempty"`
 	Approval     string        `json:"approval,omitempty"`
 	Expires      time.Time     `json:"expires,omitzero"`
+	// RetryAfter is after how long to send the request again, with CodeRate.
+	RetryAfter time.Duration `json:"-"`
 	// Info is what the stages found; nil where it was not kept.
 	Info *Info `json:"pipeline_info,omitempty"`
 }

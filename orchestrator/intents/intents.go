@@ -391,7 +391,10 @@ func (in *Parts) Options(handled bool) intake.Options {
 		Detector: in.Detector, Classifier: in.Classifier, Parsers: in.Parsers, Policy: in.Policy, Vocabulary: in.Vocabulary,
 		References: in.References, Actions: maps.Clone(in.Actions), ConfirmFrom: riskOf(c.Confirm.From), ConfirmTimeout: c.Confirm.Timeout,
 		ApproveAlways: c.Approve == "always", BlockHard: c.Hard == "block", Lifetime: c.Lifetime, MaxText: c.MaxText,
-		Texts: intake.Texts(c.Texts), Addresses: intake.Addresses(c.Addresses),
+		Texts: intake.Texts(c.Texts), Addresses: intake.Addresses(c.Addresses), Rates: map[intent.Risk]intake.Rate{},
+	}
+	for risk, r := range c.Rates {
+		o.Rates[riskOf(risk)] = intake.Rate{PerMinute: r.PerMinute, Burst: r.Burst}
 	}
 	for name, a := range c.Actions {
 		if _, known := o.Actions[name]; handled && !known {
