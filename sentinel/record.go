@@ -110,6 +110,7 @@ type body struct {
 	Grant      string            `json:"grant"`
 	Follows    string            `json:"follows,omitempty"` // the call that made this one necessary
 	Turn       string            `json:"turn,omitempty"`
+	Intent     string            `json:"intent,omitempty"`   // the trusted intent under whose authority it is made
 	Remote     string            `json:"remote,omitempty"`   // the principal who runs it elsewhere
 	ReportBy   time.Time         `json:"report_by,omitzero"` // and until when they may say what became of it
 	Effect     skills.Effect     `json:"effect,omitempty"`
@@ -175,7 +176,8 @@ func (m recordMaker) keyedDigest(s string) string {
 func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	g := c.Grant()
 	b := body{
-		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Remote: g.Remote(), ReportBy: d.reportBy.UTC(), Effect: c.Effect(),
+		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Intent: g.Intent(), Remote: g.Remote(), ReportBy: d.reportBy.UTC(),
+		Effect:  c.Effect(),
 		Outward: c.Outward(), Tainted: c.Tainted(), Taint: wordOfTaint(c), MissionBy: g.MissionBy(), Policy: d.Policy,
 		Digest: m.keyedDigest(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
 		Bound: m.boundsOf(d.Bound), AskedAt: d.Asked.UTC(), ExpiresAt: d.Expires.UTC(),

@@ -56,7 +56,7 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if err := p.buildCheckpoint(ctx, o); err != nil {
 		return nil, errors.Join(cfg.Locate(err), p.Close())
 	}
-	if err := buildHandover(p, o); err != nil {
+	if err := errors.Join(buildHandover(p, o), cfg.Locate(buildIntake(p, o))); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.buildUpkeep(o)
@@ -70,6 +70,11 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.counts.limiter.GreetStore(ctx)
+	if p.Intake != nil {
+		if err := p.Intake.Resume(ctx); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+	}
 	if !o.Supervised {
 		p.startBackground(ctx)
 	}
@@ -211,7 +216,7 @@ func (p *Parts) buildCheckpoint(ctx context.Context, o Options) error {
 		Issuer: sign, Executors: execs, Queues: p.buildQueues(execs, natives),
 		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), Evidence: shown,
 		PolicyDigest: cfg.Digest(),
-		Observe:      p.watchLeaks(o.Observe), Now: o.Now, Log: o.Log,
+		Observe:      p.watchLeaks(watchIntake(p, o.Observe)), Now: o.Now, Log: o.Log,
 	})
 	return err
 }
@@ -332,6 +337,9 @@ func (p *Parts) startBackground(ctx context.Context) {
 	p.background = append(p.background, maintenance.Start(ctx, p.log, "maintain", p.maintenance.Run))
 	if p.sink != nil {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "write the ledger's sink", p.sink.Run))
+	}
+	for _, s := range p.intakeServices {
+		p.background = append(p.background, maintenance.Start(ctx, p.log, "take intents", s.Run))
 	}
 	if p.asksCanaries() {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "ask canaries", p.runCanaries))

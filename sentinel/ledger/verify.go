@@ -396,11 +396,15 @@ WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' O
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	found := map[string]string{}
+	found, guarded := map[string]string{}, 0
 	for rows.Next() {
 		var name, text string
 		if err := rows.Scan(&name, &text); err != nil {
 			return err
+		}
+		if want, ok := guards[name]; ok && want == text {
+			guarded++
+			continue
 		}
 		found[name] = text
 	}
@@ -425,8 +429,17 @@ WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' O
 	if len(found) < len(expected) && int64(len(v.report.Problems)) == before {
 		v.report.add(BadSchema, 0, 0, "a table or an index of the ledger is missing")
 	}
+	if version := readVersion(ctx, tx); version >= guardedVersion && guarded < len(guards) {
+		v.report.add(BadSchema, 0, 0, "a trigger that keeps the records from being changed is missing")
+	}
 	v.stop = int64(len(v.report.Problems)) > before // what a foreign table shows proves nothing
 	return nil
+}
+
+// readVersion returns the version of the ledger's tables, 0 where the file says none.
+func readVersion(ctx context.Context, tx *sql.Tx) (version int) {
+	_ = tx.QueryRowContext(ctx, sqlVersion).Scan(&version) // a file without the table is of no version
+	return version
 }
 
 // walkRecords reads the records in order until the end or a head that disagrees. They are hashed beside the

@@ -6,6 +6,9 @@
 //	warrant.key   Ed25519, PKCS #8 in PEM; signs tokens    warrant.pub  its public half
 //	digest.key    32 random bytes; keys the digests in the ledger
 //	agents.key    32 random bytes; the keys of agents are derived from it
+//	intent.key    Ed25519, PKCS #8 in PEM; signs intents   intent.pub   its public half
+//
+// The last pair is made when it is asked for: see LoadOrCreateIntent.
 //
 // While the ledger's key is rotated, or the ledger archived, there is a ledger.next.key besides. Afterwards
 // ledger-HASH.pub has the public half of the key before.
@@ -102,6 +105,13 @@ func (k *Keys) WarrantPublic() ed25519.PublicKey {
 	return pub
 }
 
+// LoadOrCreateIntent is the key that signs trusted intents. It is made where there is none: a server that takes no
+// intents, and one that only reads, has none. The error is an ErrKeys when it cannot be trusted.
+func (k *Keys) LoadOrCreateIntent() (key ed25519.PrivateKey, err error) {
+	err = k.loadSigningKey("intent", &key)
+	return key, err
+}
+
 // Format writes the name of the folder, never a key, whatever the verb.
 func (k Keys) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "keys in %s", k.dir) }
 
@@ -121,7 +131,7 @@ func load(dir string, whole bool) (*Keys, error) {
 	k := &Keys{dir: dir, mu: &sync.RWMutex{}}
 	// Every file is looked at, so that one start tells about all of them.
 	err = errors.Join(k.loadRandomKey("journal.key", &k.journal), k.loadRandomKey("digest.key", &k.digest),
-		k.loadLedgerKey(), k.loadWarrantKey())
+		k.loadLedgerKey(), k.loadSigningKey("warrant", &k.warrant))
 	if err == nil && whole {
 		err = k.checkRotation()
 	}
@@ -199,8 +209,9 @@ func notePublicKey(skey string) (string, error) {
 	return note.NewEd25519VerifierKey(s.Name(), pub)
 }
 
-func (k *Keys) loadWarrantKey() error {
-	b, err := k.loadOrMake("warrant.key", "warrant.pub", func() ([]byte, error) {
+// loadSigningKey loads NAME.key and NAME.pub.
+func (k *Keys) loadSigningKey(name string, into *ed25519.PrivateKey) error {
+	b, err := k.loadOrMake(name+".key", name+".pub", func() ([]byte, error) {
 		_, priv, err := ed25519.GenerateKey(rand.Reader)
 		if err != nil {
 			return nil, err
@@ -211,7 +222,7 @@ func (k *Keys) loadWarrantKey() error {
 	if err != nil {
 		return err
 	}
-	refused := fmt.Errorf("%w: %s is not an Ed25519 key in PEM: restore it from a backup", ErrKeys, k.filePath("warrant.key"))
+	refused := fmt.Errorf("%w: %s is not an Ed25519 key in PEM: restore it from a backup", ErrKeys, k.filePath(name+".key"))
 	block, rest := pem.Decode(b)
 	if block == nil || block.Type != "PRIVATE KEY" || len(rest) != 0 {
 		return refused
@@ -224,12 +235,12 @@ func (k *Keys) loadWarrantKey() error {
 	if !ok {
 		return refused
 	}
-	k.warrant = priv
+	*into = priv
 	der, err := x509.MarshalPKIXPublicKey(priv.Public())
 	if err != nil {
 		return fmt.Errorf("public key: %w", err)
 	}
-	return k.writeOrCheckPublic("warrant.pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+	return k.writeOrCheckPublic(name+".pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
 func (k *Keys) filePath(name string) string { return filepath.Join(k.dir, name) }
