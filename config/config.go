@@ -53,6 +53,8 @@ type Config struct {
 	Credentials map[string]Credential `yaml:"credentials" json:",omitempty" cfg:"key=name"`
 	// Server is the HTTP server.
 	Server Server `yaml:"server"`
+	// Proxy is the streaming proxy.
+	Proxy Proxy `yaml:"proxy"`
 	// Telemetry is what the program tells about how it is doing.
 	Telemetry Telemetry `yaml:"telemetry"`
 	// Reload is what a running process does with a changed configuration.

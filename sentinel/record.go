@@ -20,6 +20,7 @@ const (
 	RecordHeld     = "held"     // a person is being asked
 	RecordRefused  = "refused"  // a proposal that became no Call
 	RecordOutcome  = "outcome"  // what became of an allowed call
+	RecordShadow   = "shadow"   // what would have been decided about a call that went through whatever that is
 	RecordPurge    = "purge"    // values of a user or a conversation were erased
 
 	RecordReloaded      = "reloaded"       // another policy came in force
@@ -42,7 +43,7 @@ type Record struct {
 	Conversation string
 	User         string
 	Agent        string
-	Skill        string // empty for an unknown skill: its name is the model's text
+	Skill        string // empty for an unknown skill, and for a tool that the operator didn't name
 	Outcome      string
 	Gate         string
 	Code         string
@@ -79,8 +80,11 @@ type Value struct {
 	Data []byte
 }
 
-// valueRefusal names a refusal as its agent was given it.
-const valueRefusal = "refusal"
+// valueRefusal names a refusal as its agent was given it, valueSkill the name of a skill that the ledger doesn't hold.
+const (
+	valueRefusal = "refusal"
+	valueSkill   = "skill"
+)
 
 // Recorder makes records durable: what is in r is on disk, all of it or none,
 // when Record returns nil.
@@ -187,13 +191,16 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 		b.Follows = first.Proposed().ID()
 	}
 	if s := c.Skill(); s != nil {
-		r.Skill, b.SkillSpec = s.Name(), s.Digest()
+		r.Skill, b.SkillSpec = c.RecordName(), s.Digest()
 		shown := shownArgs(c, !wellFormed(d))
 		m.describeArgs(&b, c, shown)
 		r.Values = append(r.Values, Value{"args", shown})
+		if !s.Named() {
+			r.Values = append(r.Values, Value{valueSkill, []byte(s.Name())})
+		}
 	} else {
 		b.Undeclared = len(c.Parsed())
-		r.Values = append(r.Values, Value{"args", m.unknownArgs(c)}, Value{"skill", []byte(c.Name())})
+		r.Values = append(r.Values, Value{"args", m.unknownArgs(c)}, Value{valueSkill, []byte(c.Name())})
 	}
 	m.describeRewrite(&b, &r, c)
 	if ev := evidenceValue(c, d); ev != nil {
@@ -203,6 +210,7 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 		r.Values = append(r.Values, Value{"details", det})
 	}
 	m.describePremises(&r, c, d)
+	b.hideClaimed(c)
 	r.Body = encodeJSON(b)
 	return r
 }
@@ -285,7 +293,7 @@ const (
 // the journal has them.
 func (m recordMaker) describeArgs(b *body, c Call, shown []byte) {
 	for k := range c.Parsed() {
-		if c.Skill().Declares(k) {
+		if c.Skill().ShowsArg(k) {
 			b.ArgNames = append(b.ArgNames, k)
 		} else {
 			b.Undeclared++
@@ -297,7 +305,7 @@ func (m recordMaker) describeArgs(b *body, c Call, shown []byte) {
 		b.ArgHMACs = map[string]string{}
 		c.WalkArgs(func(a skills.Arg) {
 			switch {
-			case !a.Declared || a.Marks.Has(skills.Secret) || len(a.Pointer) > MaxID:
+			case !a.Declared || a.Marks.Has(skills.Secret) || len(a.Pointer) > MaxID || c.Skill().Claimed():
 			case len(b.ArgHMACs) >= maxHMACs:
 				b.Omitted++
 			default:
@@ -343,6 +351,9 @@ const (
 	StatusOK      = "ok"
 	StatusFailed  = "failed"
 	StatusUnknown = "unknown"
+	// StatusForwarded is of a call that its caller was handed in an answer. What became of it a later outcome says,
+	// where that gets known.
+	StatusForwarded = "forwarded"
 )
 
 // outcomeBody is what the ledger holds of what became of an allowed call.

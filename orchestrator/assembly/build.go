@@ -48,7 +48,8 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if err := checkResolver(cfg, o); err != nil {
 		return nil, cfg.Locate(err)
 	}
-	p := &Parts{Config: cfg, Links: cfg.Answers.Links.Allow, log: o.Log, leaks: leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak})}
+	p := &Parts{Config: cfg, Links: cfg.Answers.Links.Allow, log: o.Log, credentials: newCredentials(cfg, o)}
+	p.leaks = leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak})
 	if err := p.openStores(ctx, o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}

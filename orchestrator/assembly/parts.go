@@ -37,6 +37,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store/keys"
 	"github.com/vedette-dev/vedette/sentinel/unfinished"
 	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/credential"
 	"github.com/vedette-dev/vedette/skills/leak"
 )
 
@@ -88,6 +89,7 @@ type Parts struct {
 	maintenance *maintenance.Maintenance
 	sink        *sink.Sink // nil without ledger.sink
 	leaks       *leak.Watch
+	credentials *credential.Book
 	reload      *reloader
 	background  []*maintenance.Background // what no supervisor runs
 	log         *slog.Logger
@@ -151,9 +153,26 @@ func (p *Parts) Sink() (s sink.Stats, ok bool) {
 	return p.sink.Stats(), true
 }
 
+// FindCredential returns a user's credential of that name. The error says what is missing, and holds no value.
+func (p *Parts) FindCredential(ctx context.Context, name, user string) (string, error) {
+	return p.credentials.Credential(ctx, name, skills.Caller{User: user})
+}
+
+// noModel stands for the model of a role that names none, where the streaming proxy is what a program is for.
+type noModel string
+
+// Chat fails: there is no model.
+func (n noModel) Chat(context.Context, llm.Request) (llm.Response, error) {
+	return llm.Response{}, fmt.Errorf("roles.%s names no model; add one under models and name it there: %w", string(n),
+		&llm.Error{Kind: llm.KindRequest})
+}
+
 // Model returns the model of a role: its chain, in order.
 func (p *Parts) Model(role string) (agents.Model, error) {
 	list, err := p.Roster.ForRole(role)
+	if (err != nil || len(list) == 0) && p.Config.Proxy.IsOn() && len(p.Config.Roles[role]) == 0 {
+		return noModel(role), nil
+	}
 	if err != nil || len(list) == 0 {
 		return nil, fmt.Errorf("roles.%s names no model; add one under models and name it there", role)
 	}

@@ -20,6 +20,7 @@ const (
 func Kinds() []string {
 	return []string{
 		sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome,
+		sentinel.RecordShadow,
 		pause.RecordPaused, pause.RecordLifted, sentinel.RecordPurge, habit.RecordRevoked, approval.RecordAnswered,
 		approval.RecordStanding,
 		tokenCreated, tokenRevoked, sentinel.RecordReloaded, sentinel.RecordReloadRefused, sentinel.RecordValuesRead,
@@ -30,7 +31,8 @@ func Kinds() []string {
 
 // Outcomes are the outcomes of decisions and of what ran.
 func Outcomes() []string {
-	return []string{"allow", "ask", "defer", "deny", sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown}
+	return []string{"allow", "ask", "defer", "deny", sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown,
+		sentinel.StatusForwarded}
 }
 
 // Gates are the names of the gates that may have decided.
