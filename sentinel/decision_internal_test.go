@@ -157,7 +157,7 @@ func TestDeviation(t *testing.T) {
 		"approved":         {[]Verdict{judge, {Gate: GateReview, State: Judged, Outcome: Allow}}, 30},
 		"model was down":   {[]Verdict{judge, {Gate: GateReview, State: Judged, Outcome: Deny, Degraded: true}}, 30},
 		"review failed":    {[]Verdict{{Gate: GateReview, State: Failed, Outcome: Deny}}, -1},
-		"outside of grant": {[]Verdict{{Gate: GateScope, State: Judged, Outcome: Deny, Code: "scope.not_granted"}}, 100},
+		"outside of grant": {[]Verdict{{Gate: GateScope, State: Judged, Outcome: Deny, Code: "scope.not_granted"}, judge}, 100},
 		"malformed":        {[]Verdict{{Gate: GateSchema, State: Judged, Outcome: Deny, Code: "schema.invalid"}}, -1},
 		"nothing":          {nil, -1},
 	} {

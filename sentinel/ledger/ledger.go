@@ -122,7 +122,8 @@ func (l *Ledger) SignAs(k *AgentKey, e *Entry) error {
 	body = append(append(append(body, e.Body[:n]...), keyPart...), k.public...)
 	body = append(append(body, certPart...), cert...)
 	body = append(append(body, sigPart...), encodeAgent(sig)...)
-	e.Body = append(body, signedEnd...)
+	body = append(body, signedEnd...)
+	e.Body = body
 	return nil
 }
 
@@ -285,8 +286,8 @@ type fileEnds struct {
 
 // readEnds reads the ends of the file and its newest head, nil if none.
 func readEnds(tx *store.Tx) (e fileEnds, signed []byte, err error) {
-	for order, into := range map[string]*Record{"": &e.first, " DESC": &e.last} {
-		query := "SELECT idx, kind, body FROM ledger_records ORDER BY idx" + order + " LIMIT 1"
+	for order, into := range map[string]*Record{"ASC": &e.first, "DESC": &e.last} {
+		query := "SELECT idx, kind, body FROM ledger_records ORDER BY idx " + order + " LIMIT 1"
 		var body []byte
 		found, err := tx.QueryRow([]any{&into.Index, &into.Kind, &body}, query)
 		if err != nil {
