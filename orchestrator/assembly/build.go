@@ -119,7 +119,7 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	agents, err := recorder.NewIdentities(ctx, p.Store, p.Ledger, secret)
+	agents, err := ledger.NewIdentities(ctx, p.Store, p.Ledger, secret)
 	if err != nil {
 		return err
 	}
