@@ -125,8 +125,7 @@ func BenchmarkTextChunk(b *testing.B) {
 		end := openRoute(b, r, "begun")
 		w := <-u.begun
 		writes = append(writes, w)
-		defer end()
-		defer close(w)
+		b.Cleanup(func() { close(w); end() })
 	}
 	for n := 0; b.Loop(); n++ {
 		for i, r := range routes {
