@@ -131,13 +131,24 @@ var rooms = map[string]room{
 	"sentinel/stream/chat":      {codec, "it reads and writes one wire format, decides nothing and knows no other format"},
 	"sentinel/stream/messages":  {codec, "it reads and writes one wire format, decides nothing and knows no other format"},
 	"sentinel/stream/responses": {codec, "it reads and writes one wire format, decides nothing and knows no other format"},
-	"sentinel/store":            {nil, leaf},
-	"sentinel/store/keys":       {nil, leaf},
-	"sentinel/journal":          {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
-	"internal/outbound":         {nil, "it makes clients for addresses and knows nothing that they carry"},
+	"sentinel/intent":           {[]string{"sentinel/intent/fold", "skills"}, "it holds what a text became, and knows no text, parser or store"},
+	"sentinel/intent/fold":      {nil, "it knows characters and nothing of what they say"},
+	"sentinel/intent/detect":    {[]string{"sentinel/intent/fold"}, "it reads a text by fixed rules: no model, no network, no store"},
+	"sentinel/intent/grammar":   {[]string{"sentinel/intent", "sentinel/intent/fold", "skills"}, "it reads a text by an operator's words and knows no model"},
+	"sentinel/intent/parse": {[]string{"agents/llm", "sentinel/intent", "sentinel/intent/grammar", "skills"},
+		"it has parsers read a text, each apart; it starts no process itself and knows no vote"},
+	"sentinel/intent/vote":    {[]string{"sentinel/intent"}, "a pure function of what parsers said: it knows no parser and no policy"},
+	"sentinel/intent/compare": {[]string{"sentinel/intent", "skills"}, "a pure function of an intent and a policy: it knows no parser and no text"},
+	"sentinel/intent/classify": {[]string{"agents/llm", "internal/outbound", "sentinel/intent/parse"},
+		"it scores a text by one model or one address and knows no rule"},
+	"sentinel/store":      {nil, leaf},
+	"sentinel/store/keys": {nil, leaf},
+	"sentinel/journal":    {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"internal/outbound":   {nil, "it makes clients for addresses and knows nothing that they carry"},
 	"orchestrator/anchors": {[]string{"internal/outbound", "sentinel/ledger"},
 		"it carries signed heads to places and decides nothing"},
-	"sentinel/ledger": {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"sentinel/ledger":            {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"sentinel/ledger/ledgertest": {[]string{"sentinel/ledger", "sentinel/store"}, "it makes large ledgers for benchmarks"},
 	"sentinel/pause": {[]string{"sentinel", "sentinel/ledger", "sentinel/store", "skills"},
 		"it keeps what an operator stopped, on record"},
 	"agents/otp":          {nil, "it could be a module of its own"},
@@ -151,7 +162,7 @@ var rooms = map[string]room{
 		"gates and executors are put together in one place, assembly"},
 	"orchestrator/idempotency": {[]string{"sentinel/journal", "sentinel/store"}, "it keeps answers and knows no operation"},
 	"orchestrator/api": {[]string{"orchestrator", "orchestrator/access", "orchestrator/cases", "orchestrator/handover",
-		"orchestrator/idempotency",
+		"orchestrator/idempotency", "orchestrator/intake",
 		"orchestrator/policies", "orchestrator/problem", "orchestrator/records/query", "orchestrator/records/story",
 		"sentinel", "sentinel/approval", "sentinel/label", "sentinel/ledger", "sentinel/pause", "skills"},
 		"it carries a caller's words to what answers them, decides nothing and builds no part"},
@@ -182,6 +193,11 @@ var rooms = map[string]room{
 	"orchestrator/access/oidc": {[]string{"orchestrator/access"}, "it checks an issuer's tokens and knows no server"},
 	"orchestrator/serve": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/access/oidc", "orchestrator/problem",
 		"orchestrator/telemetry", "sentinel", "sentinel/store", "skills"}, "it listens, and hands requests to handlers that it is given"},
+	"orchestrator/intake": {[]string{"sentinel", "sentinel/intent", "sentinel/intent/compare", "sentinel/intent/detect",
+		"sentinel/intent/parse", "sentinel/intent/vote", "sentinel/journal", "sentinel/ledger", "sentinel/store", "skills"},
+		"it takes a text through stages that it is given, and knows no model and no configuration"},
+	"orchestrator/intents": {[]string{"config", "orchestrator/intake", "sentinel/intent", "sentinel/intent/*", "skills"},
+		"it builds what takes texts through the stages, and opens no store"},
 	"orchestrator/control": {[]string{"orchestrator/access", "orchestrator/labelled", "orchestrator/records/story", "sentinel",
 		"sentinel/approval", "sentinel/label", "sentinel/ledger", "sentinel/pause"},
 		"it carries an operator's word to the process and knows no more of it"},
@@ -217,8 +233,9 @@ var rooms = map[string]room{
 		"it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
 		"orchestrator/access", "orchestrator/anchors", "orchestrator/answers", "orchestrator/control",
-		"orchestrator/handover", "orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models", "orchestrator/notify",
-		"orchestrator/policies", "orchestrator/records/story", "orchestrator/sink", "orchestrator/skillqueue", "orchestrator/threads",
+		"orchestrator/handover", "orchestrator/intents", "orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models",
+		"orchestrator/notify", "orchestrator/policies", "orchestrator/records/story", "orchestrator/sink", "orchestrator/skillqueue",
+		"orchestrator/threads",
 		"sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"},
 		"it builds and does nothing else: what runs lives beside its noun"},
 	"orchestrator/telemetry": {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "orchestrator/models",
@@ -226,8 +243,9 @@ var rooms = map[string]room{
 	"orchestrator/doctor": {[]string{"agents/llm", "config", "limits", "limits/redisstore", "orchestrator/assembly",
 		"orchestrator/control", "sentinel/ledger", "sentinel/pause", "sentinel/review", "sentinel/store", "skills", "skills/run/exec"},
 		"it looks at what others built and runs no call"},
-	"orchestrator/policy": {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "sentinel", "sentinel/judge",
-		"sentinel/permission", "sentinel/touch", "skills"}, "it explains and tries rules that others apply"},
+	"orchestrator/policy": {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "orchestrator/intake", "sentinel",
+		"sentinel/intent/detect", "sentinel/judge", "sentinel/permission", "sentinel/touch", "skills"},
+		"it explains and tries rules that others apply"},
 	"orchestrator/sink": {[]string{"internal/terminal", "sentinel", "sentinel/journal", "sentinel/ledger"},
 		"it copies records to files and decides nothing"},
 	"orchestrator/replay": {[]string{"config", "internal/terminal", "orchestrator/assembly", "orchestrator/records",
@@ -276,13 +294,14 @@ var rooms = map[string]room{
 var only = map[string][]string{
 	"github.com/asynkron/protoactor-go": {"agents/otp"},
 	"github.com/sashabaranov/go-openai": {"agents/llm"},
-	"github.com/sony/gobreaker/v2":      {"sentinel/review"},
+	"github.com/sony/gobreaker/v2":      {"sentinel/review", "sentinel/intent/classify", "sentinel/intent/parse"},
 	"golang.org/x/time":                 {"orchestrator/access", "orchestrator/access/oidc", "sentinel/review"},
 	"github.com/coreos/go-oidc/v3":      {"orchestrator/access/oidc"},
 	"modernc.org/sqlite":                {"sentinel/store", "sentinel/ledger"}, // verify opens a file that no store has
-	"cel.dev/cel-go":                    {"sentinel/permission"},
+	"cel.dev/cel-go":                    {"sentinel/permission", "sentinel/intent/compare"},
 	"mvdan.cc/sh/v3":                    {"sentinel/touch/bash"},
 	"github.com/redis/go-redis/v9":      {"limits/redisstore"},
+	"github.com/aws/aws-sdk-go-v2":      {"orchestrator/anchors"},
 	"github.com/prometheus":             {"orchestrator", "orchestrator/telemetry"}, // a library that anybody may count with counts values
 	"go.opentelemetry.io/otel":          {"orchestrator", "orchestrator/telemetry"},
 	"github.com/danielgtaylor/huma/v2":  {"orchestrator/api"},
@@ -401,10 +420,10 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 48, // it puts everything together
+	"imports orchestrator/assembly": 49, // it puts everything together
 	"imports cmd/vedette/command":   15, // each command calls another room
 	"imports cmd/vedette/setup":     13, // each command needs another room's part
-	"imports orchestrator/api":      16, // each group of operations carries to another room
+	"imports orchestrator/api":      17, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record
 }
 

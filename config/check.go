@@ -21,7 +21,7 @@ const reservedDomain = "agent."
 
 // orchestratorCalls are the calls that the program makes itself: the orchestrator, and
 // the checkpoint. They pass the same rules as skills, so rules may name them.
-var orchestratorCalls = []string{"agent.dispatch", "agent.update", "agent.extend", skills.CommitName}
+var orchestratorCalls = []string{"agent.dispatch", "agent.update", "agent.extend", "agent.elevate", skills.CommitName}
 
 // checkAll checks what no single value shows: references, rules, paths.
 func (l *loader) checkAll() {
@@ -36,6 +36,7 @@ func (l *loader) checkAll() {
 	l.checkAnchors()
 	assistantsCheck{l}.checkAll()
 	proxyCheck{l}.checkAll()
+	intentCheck{l}.checkAll()
 	l.checkTests()
 	l.checkServer()
 	l.checkLimitStore()
@@ -188,7 +189,8 @@ func (l *loader) checkAnchors() {
 			}
 		}
 		if places != 1 {
-			l.out.add(n.pos, "ledger.anchors[%d] has %d places for heads and needs one; write one of file, http and witness", i, places)
+			l.out.add(n.pos, "ledger.anchors[%d] has %d places for heads and needs one; write one of %s", i, places,
+				strings.Join(anchorKinds, ", "))
 		}
 		a := l.cfg.Ledger.Anchors[i]
 		if first, twice := names[a.Name]; twice && a.Name != "" {

@@ -52,8 +52,9 @@ func (c Config) digestWhole() [sha256.Size]byte {
 		Values             Values
 		Retention          Journal
 		Proxy              *proxyPolicy `json:",omitempty"`
+		Intent             Intent       `json:",omitzero"`
 	}{c.Version, models, c.Roles, list, c.PermissionsDefault, rules, c.Guard, c.Judge,
-		c.Sentinel, c.Limits, c.Approvals, c.Answers, c.Ledger.Values, c.Journal, c.Proxy.policy()})
+		c.Sentinel, c.Limits, c.Approvals, c.Answers, c.Ledger.Values, c.Journal, c.Proxy.policy(), c.Intent})
 	if err != nil { // plain data: nothing in it can fail
 		return [sha256.Size]byte{}
 	}

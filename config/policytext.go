@@ -76,7 +76,7 @@ type policyWriter struct {
 // policyKeys are the keys of a configuration that decide, and that its digest covers.
 var policyKeys = []string{
 	"version", "models", "roles", "permissions_default", "permissions", "guard", "judge", "sentinel", "limits", "approvals", "answers",
-	"ledger.values", "journal",
+	"ledger.values", "journal", "intent",
 }
 
 // writeConfiguration returns what decides of a configuration.
@@ -91,6 +91,9 @@ func (w *policyWriter) writeConfiguration(c Config) map[string]any {
 	out := map[string]any{}
 	for _, key := range policyKeys {
 		top, below, nested := strings.Cut(key, ".")
+		if key == "intent" && !c.Intent.IsOn() {
+			continue
+		}
 		value := whole[top]
 		if part, ok := value.(map[string]any); nested && ok {
 			value = map[string]any{below: part[below]}

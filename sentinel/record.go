@@ -48,7 +48,9 @@ type Record struct {
 	Gate         string
 	Code         string
 	Body         []byte
-	Values       []Value
+	// Deviation is how far a decided call is from what was asked for, in hundredths; nil where no gate could tell.
+	Deviation *int
+	Values    []Value
 	// Parts are what the premises of the call shares with those of others: see ValuePremises. The
 	// journal keeps each under its own name.
 	Parts []PremisePart
@@ -73,8 +75,7 @@ type Record struct {
 
 // Value is one value for the journal, sealed there.
 type Value struct {
-	// Name is args, evidence, proposed (before rules rewrote it), details, situation, refusal, result, error, skill or
-	// premises.
+	// Name is args, evidence, proposed (before rules rewrote it), details, refusal, result, error, skill or premises.
 	Name string
 	Data []byte
 }
@@ -109,6 +110,7 @@ type body struct {
 	Grant      string            `json:"grant"`
 	Follows    string            `json:"follows,omitempty"` // the call that made this one necessary
 	Turn       string            `json:"turn,omitempty"`
+	Intent     string            `json:"intent,omitempty"`   // the trusted intent under whose authority it is made
 	Remote     string            `json:"remote,omitempty"`   // the principal who runs it elsewhere
 	ReportBy   time.Time         `json:"report_by,omitzero"` // and until when they may say what became of it
 	Effect     skills.Effect     `json:"effect,omitempty"`
@@ -174,7 +176,8 @@ func (m recordMaker) keyedDigest(s string) string {
 func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	g := c.Grant()
 	b := body{
-		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Remote: g.Remote(), ReportBy: d.reportBy.UTC(), Effect: c.Effect(),
+		V: 1, DecisionID: d.ID, CallID: c.ID(), Grant: g.ID(), Turn: g.Turn(), Intent: g.Intent(), Remote: g.Remote(), ReportBy: d.reportBy.UTC(),
+		Effect:  c.Effect(),
 		Outward: c.Outward(), Tainted: c.Tainted(), Taint: wordOfTaint(c), MissionBy: g.MissionBy(), Policy: d.Policy,
 		Digest: m.keyedDigest(d.Digest), ArgBytes: len(c.Args()), Outcome: d.Outcome, BlockedBy: d.BlockedBy,
 		Bound: m.boundsOf(d.Bound), AskedAt: d.Asked.UTC(), ExpiresAt: d.Expires.UTC(),
@@ -184,7 +187,7 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	}
 	r := Record{
 		Kind: kind, ID: ids.New(), At: d.At, CallID: c.Proposed().ID(), DecisionID: d.ID, Conversation: g.Conversation(),
-		User: g.User(), Agent: g.Agent(), Outcome: d.Outcome.String(), Gate: d.BlockedBy, Code: d.Code,
+		User: g.User(), Agent: g.Agent(), Outcome: d.Outcome.String(), Gate: d.BlockedBy, Code: d.Code, Deviation: measureDeviation(d),
 	}
 	if first, ok := c.Follows(); ok {
 		b.Follows = first.Proposed().ID()
@@ -208,11 +211,32 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	if det := collectDetails(d.Verdicts); det != nil {
 		r.Values = append(r.Values, Value{"details", det})
 	}
-	r.Values = append(r.Values, Value{ValueSituation, encodeJSON(newSituation(c, d))})
 	m.describePremises(&r, c, d)
 	b.hideClaimed(c)
 	r.Body = encodeJSON(b)
 	return r
+}
+
+// measureDeviation says how far a call is from what was asked for, in hundredths: what the review's score lacks, or else
+// the judge's. A call that its grant, a rule or the guard kept from them is as far as one can be. nil where none can tell.
+func measureDeviation(d Decision) *int {
+	far := 100
+	for _, gate := range []string{GateReview, GateJudge} {
+		v, ok := d.Verdict(gate)
+		switch {
+		case !ok || v.Degraded || v.State != Judged && v.State != Shadow: // it couldn't tell
+		case v.HasScore:
+			far -= v.Score
+			return &far
+		case v.Outcome == Deny: // without a score
+			return &far
+		}
+	}
+	v, _ := d.Verdict(d.BlockedBy)
+	if d.Outcome == Deny && v.State == Judged && slices.Contains([]string{GateScope, GatePermission, GateGuard}, d.BlockedBy) {
+		return &far
+	}
+	return nil
 }
 
 // evidenceValue is a call's evidence as the journal has it, nil where there is none. It is left

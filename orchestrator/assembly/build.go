@@ -56,7 +56,7 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if err := p.buildCheckpoint(ctx, o); err != nil {
 		return nil, errors.Join(cfg.Locate(err), p.Close())
 	}
-	if err := buildHandover(p, o); err != nil {
+	if err := errors.Join(buildHandover(p, o), cfg.Locate(buildIntake(p, o))); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.buildUpkeep(o)
@@ -70,6 +70,11 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.counts.limiter.GreetStore(ctx)
+	if p.Intake != nil {
+		if err := p.Intake.Resume(ctx); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+	}
 	if !o.Supervised {
 		p.startBackground(ctx)
 	}
@@ -91,11 +96,7 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if err := p.Store.Migrate(ctx, "serve", trySchema); err != nil {
 		return err
 	}
-	signer, err := ledger.NewSigner(p.Keys.Ledger())
-	if err != nil {
-		return err
-	}
-	if p.Ledger, err = ledger.Open(ctx, p.Store, signer, ledger.Options{Now: o.Now}); err != nil {
+	if p.Ledger, err = ledger.OpenWith(ctx, p.Store, p.Keys, ledger.Options{Now: o.Now}); err != nil {
 		return err
 	}
 	if err := p.openAnchors(ctx, o); err != nil {
@@ -114,9 +115,17 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	p.Stories = story.New(story.Options{Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Now: o.Now})
+	secret, err := p.Keys.LoadAgents()
+	if err != nil {
+		return err
+	}
+	agents, err := recorder.NewIdentities(ctx, p.Store, p.Ledger, secret)
+	if err != nil {
+		return err
+	}
 	p.recorder = recorder.New(recorder.Options{
 		Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Retention: cfg.Journal.Retention, Now: o.Now, OnRecord: p.onRecord,
-		Observe: o.ObserveRecord,
+		Identities: agents, Observe: o.ObserveRecord,
 	})
 	if cfg.Judge.KeepsHabits() {
 		p.habits = p.recorder.NewHabits(p.Keys.Digest(), o.Log)
@@ -207,7 +216,7 @@ func (p *Parts) buildCheckpoint(ctx context.Context, o Options) error {
 		Issuer: sign, Executors: execs, Queues: p.buildQueues(execs, natives),
 		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), Evidence: shown,
 		PolicyDigest: cfg.Digest(),
-		Observe:      p.watchLeaks(o.Observe), Now: o.Now, Log: o.Log,
+		Observe:      p.watchLeaks(watchIntake(p, o.Observe)), Now: o.Now, Log: o.Log,
 	})
 	return err
 }
@@ -311,6 +320,11 @@ func (p *Parts) buildUpkeep(o Options) {
 		Handed: p.Handover, Ticks: o.Maintain, Now: o.Now, Log: o.Log,
 	}
 	mo.Queue = p.Labels
+	p.Archives = ledger.NewArchiver(ledger.ArchiverOptions{
+		Store: p.Store, Ledger: p.Ledger, Keys: p.Keys, Now: o.Now, Log: o.Log,
+		MaxBytes: int64(p.Config.Ledger.Archive.MaxBytes), MaxAge: p.Config.Ledger.Archive.MaxAge,
+	})
+	mo.Archive = p.Archives
 	if p.Inbox != nil {
 		mo.Approvals, mo.ApprovalsKept = p.Inbox, p.Config.Journal.Retention
 	}
@@ -323,6 +337,9 @@ func (p *Parts) startBackground(ctx context.Context) {
 	p.background = append(p.background, maintenance.Start(ctx, p.log, "maintain", p.maintenance.Run))
 	if p.sink != nil {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "write the ledger's sink", p.sink.Run))
+	}
+	for _, s := range p.intakeServices {
+		p.background = append(p.background, maintenance.Start(ctx, p.log, "take intents", s.Run))
 	}
 	if p.asksCanaries() {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "ask canaries", p.runCanaries))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/intents"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/guard"
 	"github.com/vedette-dev/vedette/sentinel/judge"
@@ -90,7 +91,7 @@ const skillUpdate = "agent.update"
 // listOrchestratorCalls returns the program's own skills. Rules may name them also where
 // nothing is there to make them, as in check.
 func listOrchestratorCalls() []string {
-	return []string{scope.SkillDispatch, skillUpdate, scope.SkillExtend, skills.CommitName}
+	return []string{scope.SkillDispatch, skillUpdate, scope.SkillExtend, intents.ElevateSkill, skills.CommitName}
 }
 
 // listRules returns the permission rules; no rules means the default.

@@ -18,6 +18,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/anchors"
 	"github.com/vedette-dev/vedette/orchestrator/answers"
 	"github.com/vedette-dev/vedette/orchestrator/handover"
+	"github.com/vedette-dev/vedette/orchestrator/intents"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/notify"
@@ -71,8 +72,12 @@ type Parts struct {
 	Review *review.Gate
 	// Handover decides calls that other programs run themselves.
 	Handover *handover.Handover
+	// Intake takes users' texts to typed intents and their actions; nil where the configuration has no intent.
+	Intake *intents.Pipeline
 	// Stories tell what is kept of a call, to those who look into a decision.
 	Stories *story.Teller
+	// Archives close the ledger's database file and have another go on.
+	Archives *ledger.Archiver
 	// Links are the hosts that links in answers may lead to, by answers.links.
 	Links answers.Allowed
 
@@ -89,8 +94,10 @@ type Parts struct {
 	leaks       *leak.Watch
 	credentials *credential.Book
 	reload      *reloader
-	background  []*maintenance.Background // what no supervisor runs
-	log         *slog.Logger
+	// intakeServices are what runs while texts are taken; none without intents.
+	intakeServices []intents.Service
+	background     []*maintenance.Background // what no supervisor runs
+	log            *slog.Logger
 }
 
 // InFlight returns the calls that wait or run here, and those that were handed over and not reported yet.
@@ -110,6 +117,9 @@ func (p *Parts) Close() error {
 	}
 	if p.Handover != nil {
 		p.Handover.Close()
+	}
+	if p.Intake != nil {
+		p.Intake.Close()
 	}
 	if p.Pauses != nil {
 		p.Pauses.Close()
@@ -303,7 +313,7 @@ func (p *Parts) CanaryFailed() []string {
 // Service is work that goes on beside the calls, for a supervisor to run. Run returns nil
 // once ctx has ended. Any other end is a failure, and the supervisor runs it again.
 type Service struct {
-	// Group says what it belongs to: store, limits, review, anchors or notify.
+	// Group says what it belongs to: store, limits, review, intent, anchors or notify.
 	Group, ID string
 	Run       func(ctx context.Context) error
 }
@@ -324,6 +334,9 @@ func (p *Parts) Services() []Service {
 	}
 	if p.asksCanaries() {
 		list = append(list, Service{"review", "canaries", p.runCanaries})
+	}
+	for _, s := range p.intakeServices {
+		list = append(list, Service{"intent", s.ID, s.Run})
 	}
 	for _, c := range p.anchors.Couriers() {
 		list = append(list, Service{"anchors", "anchor-" + c.Name(), c.Run})

@@ -60,7 +60,7 @@ type Service struct {
 // call Abort. The errors have their place in the configuration's file.
 func Start(ctx context.Context, cfg *config.Config, p Program) (*Service, error) {
 	log := cmp.Or(p.Log, slog.Default())
-	p.Log = log
+	p.Log, p.ParserIsolation = log, cmp.Or(p.ParserIsolation, orchestrator.IsolateParsers)
 	ln, err := takeAddress(cfg.Server.Listen)
 	if err != nil {
 		return nil, cfg.Locate(err)

@@ -14,7 +14,7 @@ import (
 func newCommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newDemoCommand, newChatCommand, newCheckCommand, newEvalCommand, newExplainCommand, newTestCommand, newLintCommand,
-		newValidateCommand, newDoctorCommand,
+		newValidateCommand, newDoctorCommand, newIntentCommand,
 		newServeCommand, newTokenCommand, newApprovalsCommand, newNotifyCommand, newHookCommand, newProxyCommand,
 		newLedgerCommand, newReplayCommand, newJournalCommand, newHabitsCommand, newStatusCommand, newTopCommand, newPauseCommand,
 		newVersionCommand, newExitCodesCommand,

@@ -5,9 +5,13 @@
 //	ledger.key    Ed25519 note key; signs tree heads       ledger.pub   its public half
 //	warrant.key   Ed25519, PKCS #8 in PEM; signs tokens    warrant.pub  its public half
 //	digest.key    32 random bytes; keys the digests in the ledger
+//	agents.key    32 random bytes; the keys of agents are derived from it
+//	intent.key    Ed25519, PKCS #8 in PEM; signs intents   intent.pub   its public half
 //
-// While the ledger's key is rotated there is a ledger.next.key besides, and afterwards ledger-HASH.pub has the public
-// half of the key before.
+// The last pair is made when it is asked for: see LoadOrCreateIntent.
+//
+// While the ledger's key is rotated, or the ledger archived, there is a ledger.next.key besides. Afterwards
+// ledger-HASH.pub has the public half of the key before.
 //
 // The package isn't stable: docs/api.md lists those that are.
 //
@@ -36,6 +40,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/sumdb/note"
 )
@@ -48,12 +53,14 @@ const LedgerName = "vedette/ledger"
 
 // Keys are the loaded secrets. Printing one shows the folder alone.
 type Keys struct {
-	dir       string
-	journal   [32]byte
-	digest    [32]byte
+	dir     string
+	journal [32]byte
+	digest  [32]byte
+	warrant ed25519.PrivateKey
+
+	mu        *sync.RWMutex // guards the ledger's key, which an archive exchanges
 	ledger    string
 	ledgerPub string
-	warrant   ed25519.PrivateKey
 }
 
 // Journal is the key that wraps the keys of the journal's values.
@@ -62,11 +69,32 @@ func (k *Keys) Journal() [32]byte { return k.journal }
 // Digest is the key for salted digests.
 func (k *Keys) Digest() [32]byte { return k.digest }
 
+// LoadAgents loads the secret that the keys of agents are derived from, and makes it where it is missing: a reader has no
+// need of it. The error is an ErrKeys where it can't be trusted.
+func (k *Keys) LoadAgents() (secret [32]byte, err error) {
+	err = k.loadRandomKey("agents.key", &secret)
+	return secret, err
+}
+
 // Ledger is the encoded note key that signs tree heads.
-func (k *Keys) Ledger() string { return k.ledger }
+func (k *Keys) Ledger() string {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.ledger
+}
 
 // LedgerPublic is the encoded note key that verifies tree heads.
-func (k *Keys) LedgerPublic() string { return k.ledgerPub }
+func (k *Keys) LedgerPublic() string {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.ledgerPub
+}
+
+func (k *Keys) setLedger(private, public string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ledger, k.ledgerPub = private, public
+}
 
 // Warrant is the key that signs tokens for executors elsewhere.
 func (k *Keys) Warrant() ed25519.PrivateKey { return bytes.Clone(k.warrant) }
@@ -75,6 +103,13 @@ func (k *Keys) Warrant() ed25519.PrivateKey { return bytes.Clone(k.warrant) }
 func (k *Keys) WarrantPublic() ed25519.PublicKey {
 	pub, _ := k.warrant.Public().(ed25519.PublicKey)
 	return pub
+}
+
+// LoadOrCreateIntent is the key that signs trusted intents. It is made where there is none: a server that takes no
+// intents, and one that only reads, has none. The error is an ErrKeys when it cannot be trusted.
+func (k *Keys) LoadOrCreateIntent() (key ed25519.PrivateKey, err error) {
+	err = k.loadSigningKey("intent", &key)
+	return key, err
 }
 
 // Format writes the name of the folder, never a key, whatever the verb.
@@ -93,15 +128,13 @@ func load(dir string, whole bool) (*Keys, error) {
 	if err := prepareFolder(dir); err != nil {
 		return nil, err
 	}
-	k := &Keys{dir: dir}
-	if whole {
-		if err := k.checkRotation(); err != nil {
-			return nil, err
-		}
-	}
+	k := &Keys{dir: dir, mu: &sync.RWMutex{}}
 	// Every file is looked at, so that one start tells about all of them.
 	err = errors.Join(k.loadRandomKey("journal.key", &k.journal), k.loadRandomKey("digest.key", &k.digest),
-		k.loadLedgerKey(), k.loadWarrantKey())
+		k.loadLedgerKey(), k.loadSigningKey("warrant", &k.warrant))
+	if err == nil && whole {
+		err = k.checkRotation()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +187,7 @@ func (k *Keys) loadLedgerKey() error {
 	if err != nil {
 		return fmt.Errorf("%w: %s is not an Ed25519 note key: restore it from a backup", ErrKeys, k.filePath("ledger.key"))
 	}
-	k.ledger, k.ledgerPub = skey, vkey
+	k.setLedger(skey, vkey)
 	return k.writeOrCheckPublic("ledger.pub", []byte(vkey+"\n"))
 }
 
@@ -176,8 +209,9 @@ func notePublicKey(skey string) (string, error) {
 	return note.NewEd25519VerifierKey(s.Name(), pub)
 }
 
-func (k *Keys) loadWarrantKey() error {
-	b, err := k.loadOrMake("warrant.key", "warrant.pub", func() ([]byte, error) {
+// loadSigningKey loads NAME.key and NAME.pub.
+func (k *Keys) loadSigningKey(name string, into *ed25519.PrivateKey) error {
+	b, err := k.loadOrMake(name+".key", name+".pub", func() ([]byte, error) {
 		_, priv, err := ed25519.GenerateKey(rand.Reader)
 		if err != nil {
 			return nil, err
@@ -188,7 +222,7 @@ func (k *Keys) loadWarrantKey() error {
 	if err != nil {
 		return err
 	}
-	refused := fmt.Errorf("%w: %s is not an Ed25519 key in PEM: restore it from a backup", ErrKeys, k.filePath("warrant.key"))
+	refused := fmt.Errorf("%w: %s is not an Ed25519 key in PEM: restore it from a backup", ErrKeys, k.filePath(name+".key"))
 	block, rest := pem.Decode(b)
 	if block == nil || block.Type != "PRIVATE KEY" || len(rest) != 0 {
 		return refused
@@ -201,12 +235,12 @@ func (k *Keys) loadWarrantKey() error {
 	if !ok {
 		return refused
 	}
-	k.warrant = priv
+	*into = priv
 	der, err := x509.MarshalPKIXPublicKey(priv.Public())
 	if err != nil {
 		return fmt.Errorf("public key: %w", err)
 	}
-	return k.writeOrCheckPublic("warrant.pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+	return k.writeOrCheckPublic(name+".pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
 func (k *Keys) filePath(name string) string { return filepath.Join(k.dir, name) }
