@@ -64,6 +64,7 @@ type Inbox struct {
 	mu      sync.Mutex
 	open    map[string]bool                   // ids without an end
 	waiting map[string]map[chan struct{}]bool // of Approve, by id
+	unnamed map[string]subject                // what waiting calls are of, where their rows hold no skill's name
 	using   map[string]string                 // decisions that a standing approval makes, and which
 }
 
@@ -85,7 +86,8 @@ func OpenInbox(ctx context.Context, o InboxOptions) (*Inbox, error) {
 	if err := o.Store.Claim("approvals"); err != nil {
 		return nil, err
 	}
-	in := &Inbox{o: o, open: map[string]bool{}, waiting: map[string]map[chan struct{}]bool{}, using: map[string]string{}}
+	in := &Inbox{o: o, open: map[string]bool{}, waiting: map[string]map[chan struct{}]bool{}, unnamed: map[string]subject{},
+		using: map[string]string{}}
 	in.policy.Store(o.Policy)
 	if err := in.takeUpRows(ctx); err != nil {
 		o.Store.Unclaim("approvals")
@@ -191,7 +193,7 @@ func (in *Inbox) ApproveTelling(
 	if err != nil {
 		return v, err
 	}
-	woken, leave := in.joinWait(q.id)
+	woken, leave := in.joinWait(q.id, subjectOf(q.call))
 	defer leave()
 	if err = in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.putInquiry(tx, q) }); err == nil {
 		if v, answered, err := in.readAnswers(ctx, q); err == nil && answered { // before a restart: no person is asked again
@@ -302,8 +304,9 @@ func (in *Inbox) followPolicy(ctx context.Context, q *inquiry) error {
 	})
 }
 
-// joinWait has answers to the approval told on the channel until leave.
-func (in *Inbox) joinWait(id string) (woken chan struct{}, leave func()) {
+// joinWait has answers to the approval told on the channel until leave. So long rules of who may answer find the call
+// by its subject.
+func (in *Inbox) joinWait(id string, s subject) (woken chan struct{}, leave func()) {
 	woken = make(chan struct{}, 1)
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -311,13 +314,30 @@ func (in *Inbox) joinWait(id string) (woken chan struct{}, leave func()) {
 		in.waiting[id] = map[chan struct{}]bool{}
 	}
 	in.waiting[id][woken] = true
+	in.unnamed[id] = s
 	return woken, func() {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		if delete(in.waiting[id], woken); len(in.waiting[id]) == 0 {
 			delete(in.waiting, id)
+			delete(in.unnamed, id)
 		}
 	}
+}
+
+// subjectsOf are what the rules of who may answer look at. The row of a tool that the operator didn't name holds no name
+// of it: while the call waits it is known here.
+func (in *Inbox) subjectsOf(row Item) []subject {
+	list := row.subjects()
+	if row.Skill != "" {
+		return list
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if s, ok := in.unnamed[row.ID]; ok {
+		list[0] = s
+	}
+	return list
 }
 
 // wakeWaiters tells those who wait for the approval to look again.
