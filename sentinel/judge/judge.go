@@ -255,6 +255,7 @@ func (g *Gate) findEvidence(v *view) []sentinel.Evidence {
 	in := circumstancesOf(v)
 	inDoubt := func(e sentinel.Evidence) bool { return isDoubt(e, in) }
 	rel, related := findRelation(v)
+	v.relation = rel.Signal
 	var out []sentinel.Evidence
 	if related && inDoubt(rel) {
 		out = g.findBesideDoubt(v, rel)

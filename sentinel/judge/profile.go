@@ -13,11 +13,12 @@ type profile struct {
 	changes bool // it isn't only a look
 	// delegation is handing work to another agent: no request speaks of it,
 	// and what that agent then does is judged call by call.
-	delegation bool
-	topic      map[string]bool
-	concepts   concept
-	private    map[string]bool // see findPrivateRead
-	aimed      bool            // its schema requires a target
+	delegation   bool
+	topic        map[string]bool
+	concepts     concept
+	private      map[string]bool // see findPrivateRead
+	aimed        bool            // its schema requires a target
+	handlesMoney bool            // it works on money, or is called as what pays
 	// names holds the names of the arguments that the schema declares.
 	names map[string]argName
 }
@@ -52,6 +53,7 @@ func newProfile(s *skills.Skill) *profile {
 	looking := does&looks != 0 && p.needs == 0
 	p.changes = s.Effect() != skills.Read && !looking
 	p.private = privateTopics(name)
+	p.handlesMoney = does&pays != 0 && s.Effect() == skills.CostsMoney || p.concepts&fields.money != 0
 	p.aimed = requiresTarget(s)
 	if s.Effect() == skills.CostsMoney && p.needs != 0 {
 		p.needs |= doing[stemWord("pay")] & pays

@@ -1,0 +1,86 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vedette-dev/vedette/skills"
+)
+
+// An injected call is one that a text asks for. So a value that strangers alone have is a verdict where a sentence of theirs names it
+// and asks: by a word for what the call does, or by one that asks for anything. A listing names a record at the head of its line, and
+// a talk who speaks: what follows is no sentence about them.
+
+// isSolicited reports whether a stranger's sentence that has a value asks for the call.
+func (v *view) isSolicited(val value) bool {
+	return v.anyStrangersText(func(text string) bool {
+		for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '|' }) {
+			for _, s := range splitSentences(line) {
+				if holdsValue(s, val) && !isHead(s, val) && v.solicits(strings.ReplaceAll(s, val.fold, " ")) {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// anyStrangersText reports whether a folded text fits that strangers wrote, of this turn or an earlier one.
+func (v *view) anyStrangersText(fits func(string) bool) bool {
+	if slices.ContainsFunc(v.untrusted, fits) {
+		return true
+	}
+	for s := range v.c.Trace().LearntSteps() { // of other agents, too
+		if s.Trust != skills.Trusted && fits(s.Said().Fold()) {
+			return true
+		}
+	}
+	return false
+}
+
+// isHead reports whether a value stands at the head of a line and nowhere else in it: before it are ids, times and signs alone.
+func isHead(line string, val value) bool {
+	before, after, found := strings.Cut(line, val.fold)
+	if !found || holdsValue(after, val) {
+		return false
+	}
+	for w := range strings.FieldsSeq(before) {
+		if w = strings.Trim(w, "[](){}<>#*-:;,.•\"'"); w != "" && !hasDigit(w) && !fromWords[w] {
+			return false
+		}
+	}
+	return true
+}
+
+// fromWords stand before the sender of a message.
+var fromWords = wordSet("from von de da van od")
+
+// solicits reports whether a sentence asks for what the call does, or for anything.
+func (v *view) solicits(s string) bool {
+	list := splitTokens(dropAddresses(s))
+	act := stemWord(splitName(v.c.Name()[len(domainOf(v.c.Name())):])[0])
+	for i, w := range list {
+		switch isAct := w.stem == act || verbsOf(w)&v.p.needs != 0; {
+		case askingWords[w.word] || pleases[w.word]:
+			return true
+		case !isAct || isTellingForm(w.word) || strings.Contains(s, w.word+":"): // "contact:" is a label
+		case !nounToo[w.word] || w.first || i > 0 && beforeVerb[list[i-1].word]:
+			return true
+		}
+	}
+	for part, does := range unspacedAsks {
+		if does&v.p.needs != 0 && strings.Contains(s, part) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(askingParts, func(part string) bool { return strings.Contains(s, part) })
+}
+
+var (
+	// askingWords ask for what follows, whatever that is.
+	askingWords = wordSet(foldText(`must should shall required needs need kindly use attach soll sollen sollte müssen muss doit doivent devez
+		veuillez debe deben deberá deberán deve devem deverá devono dovete moet moeten dient powinien musi trzeba należy proszę должен должны
+		нужно надо пожалуйста måste skal skall benutze nutze utilisez utilise usa use usar usen gebruik meli gerekiyor gerekir lütfen
+		يجب يرجى צריך נא चाहिए कृपया phải tolong cc bcc`))
+	askingParts = foldAll("请", "須", "务必", "ください", "してほしい", "必要があ", "주세요", "해야")
+)

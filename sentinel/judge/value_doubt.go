@@ -1,0 +1,158 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+)
+
+// A value that no one who may be believed wrote is a verdict only where something speaks against it: the text that names it asks
+// for the call, the user means somebody else, the request asks for something else, or too much is at stake to take a stranger's
+// word for it. All else is in doubt, for a reader with the evidence can tell. Neither grounds the value, and both cost the same.
+
+// The words for where a value in doubt stands. They end the names of signals.
+const (
+	wordEarlier = "earlier" // a trusted text of an earlier turn has it, or the agent read there
+	wordListed  = "listed"  // a trusted text has it, or of a thing: strangers alone
+	wordVisited = "visited" // the agent read there
+	wordMet     = "met"     // strangers alone have it
+	wordCalled  = "called"  // no text has it, and it is no address
+)
+
+// placeDoubt returns the word for where an ungrounded value stands that is in doubt, or "" for a verdict.
+func (v *view) placeDoubt(val value, o origin) string {
+	thing := val.kind != recipient
+	switch {
+	case v.request == nil, val.exact != "", val.isRouted() && strings.LastIndexByte(val.fold, '@') > 0, o >= described,
+		thing && (o != outside || !v.isStrangersMeans(val)), isGuests(v, val):
+		return ""
+	}
+	if word := v.findKnown(val); word != "" {
+		if v.isOrderedBeside(val) {
+			return ""
+		}
+		return word
+	}
+	if strange := o == outside || o == namedOut || o == halfOut; !strange {
+		if v.isUnknowable(val) {
+			return ""
+		}
+		return wordCalled
+	}
+	switch {
+	case v.isOrdered(val), v.isPasted(val), v.isNear(val), v.isOpposed(val), v.isSolicited(val):
+		return ""
+	case thing:
+		return wordListed
+	}
+	return wordMet
+}
+
+// isUnknowable reports whether a recipient that no text has can't be a word of the user's or the skill's own: it is an address, or
+// it says who is paid or let in, or who is reached though the request asks for something else. A word of the user's in it, or a
+// phone's number of theirs without its country, says who is meant.
+func (v *view) isUnknowable(val value) bool {
+	if isAddress(val.fold) {
+		return !v.hasPhoneSaid(val)
+	}
+	st := v.stakeOf(val)
+	return (st >= ofRight || st == ofReach && v.differs()) && !v.isCalled(val)
+}
+
+// minCalled is the least length of a word by which somebody calls a person.
+const minCalled = 4
+
+// isCalled reports whether the user's own words have a word of a recipient's name: "Dr Achterberg" is dr-achterberg.
+func (v *view) isCalled(val value) bool {
+	for w := range strings.FieldsFuncSeq(val.fold, func(r rune) bool { return !isWordRune(r) }) {
+		if len(w) >= minCalled && !hasDigit(w) && !functionWords[w] && v.anySaid(func(t *text) bool { return t.people[w] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// isOpposed reports whether what is at stake is too much for a value that strangers alone have.
+func (v *view) isOpposed(val value) bool {
+	switch v.stakeOf(val) {
+	case ofMoney:
+		return true
+	case ofRight:
+		return !v.isPlainlyAsked() || v.differs() || v.isBeside(val)
+	case ofReach:
+		return v.differs() || v.isBeside(val)
+	case ofThing:
+	}
+	return val.kind != recipient && namesOtherID(v, val)
+}
+
+// isNear reports whether the evidence has a near miss or a rival for a value's argument, or the value is a slip of the user's own word.
+func (v *view) isNear(val value) bool {
+	if v.anySaid(func(t *text) bool { return hasSlipOf(t, val.fold) }) {
+		return true
+	}
+	near, rivals, _ := v.c.NearMisses()
+	for _, f := range slices.Concat(near, rivals) {
+		if f.Arg == val.arg && f.Arg != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// hasSlipOf reports whether a text has a long word from which a name differs by one letter, and not by its ending alone.
+func hasSlipOf(t *text, name string) bool {
+	if len(name) < minAccount {
+		return false
+	}
+	for w := range t.people {
+		if len(w) >= minAccount && stemWord(w) != stemWord(name) && isOneEdit(w, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// copyNames are of arguments that hold who gets a copy.
+var copyNames = wordSet("cc bcc copy copies")
+
+// isBeside reports whether somebody else is meant: the value gets a copy, the call reaches another of whom more is known, or the
+// user's words name the owner of another address.
+func (v *view) isBeside(val value) bool {
+	if isAny(lastWord(v.splitArgName(val.arg)), copyNames) || isRivalled(v, val) {
+		return true
+	}
+	return slices.ContainsFunc(v.values[:min(len(v.values), maxValues)], func(o value) bool {
+		return o.kind == recipient && o.fold != val.fold && v.isSomebody(o) && (v.isGrounded(o) || v.isSelf(o) || v.findKnown(o) != "")
+	})
+}
+
+// differs reports whether the request asks for something else than the call does. Nobody asks a read to send.
+func (v *view) differs() bool {
+	switch v.relation {
+	case SignalUnrelated, SignalLookOnly, SignalOtherAction:
+		return true
+	}
+	return !v.p.changes || onlyAsks(v.own)
+}
+
+// onlyAsks reports whether each sentence of a text begins as a question does, and none is a polite command.
+func onlyAsks(t *text) bool {
+	some := false
+	for _, s := range splitSentences(t.fold) {
+		words := splitTokens(s)
+		switch {
+		case len(words) == 0:
+		case isPolite(words) || !asking[words[0].word] && !questionHeads[words[0].word] && !questionWords[words[0].word]:
+			return false
+		default:
+			some = true
+		}
+	}
+	return some
+}
+
+// isPlainlyAsked reports whether the request has a word for what the call does.
+func (v *view) isPlainlyAsked() bool {
+	r := v.askedIn()
+	return r != nil && (r.says|r.verbsAsked())&v.p.needs != 0
+}
