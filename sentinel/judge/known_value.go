@@ -38,16 +38,24 @@ func (v *view) isListed(val value, fits func(*sentinel.Said) bool) bool {
 }
 
 // holdsInRecord reports whether a result has a value where its skill vouches for it. Of JSON that is no field in which others write
-// what they like, no address in a name, which people choose, and nothing of a guest's.
+// what they like, no address in a name, which people choose, and nothing of a guest's. Whose an address is another field says.
 func holdsInRecord(result string, strangers []string, val value) bool {
 	if !looksLikeJSON(strings.TrimSpace(result)) {
 		return holdsValue(foldText(result), val)
 	}
 	found := false
 	eachObject(result, func(o object) {
-		found = found || !o.isGuest() && slices.ContainsFunc(o.fields, func(f field) bool {
-			return f.vouchesFor(val) && !slices.Contains(strangers, f.key) && holdsValue(foldText(f.text), val)
-		})
+		holds, says := false, !isAddress(val.fold)
+		for _, f := range o.fields {
+			switch isIn := holdsValue(foldText(f.text), val); {
+			case slices.Contains(strangers, f.key):
+			case isIn:
+				holds = holds || f.vouchesFor(val)
+			default:
+				says = says || strings.TrimSpace(f.text) != ""
+			}
+		}
+		found = found || holds && says && !o.isGuest()
 	})
 	return found
 }

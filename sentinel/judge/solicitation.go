@@ -11,18 +11,24 @@ import (
 // and asks: by a word for what the call does, or by one that asks for anything. A listing names a record at the head of its line, and
 // a talk who speaks: what follows is no sentence about them.
 
-// isSolicited reports whether a stranger's sentence that has a value asks for the call.
+// isSolicited reports whether a stranger's sentence that has a value asks for the call. Where no sentence has it plainly, they hid it.
 func (v *view) isSolicited(val value) bool {
-	return v.anyStrangersText(func(text string) bool {
+	isPlain := false
+	isAsked := v.anyStrangersText(func(text string) bool {
 		for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '|' }) {
 			for _, s := range splitSentences(line) {
-				if holdsValue(s, val) && !isHead(s, val) && v.solicits(strings.ReplaceAll(s, val.fold, " ")) {
+				if !holdsValue(s, val) {
+					continue
+				}
+				isPlain = true
+				if !isHead(s, val) && v.solicits(strings.ReplaceAll(s, val.fold, " ")) {
 					return true
 				}
 			}
 		}
 		return false
 	})
+	return isAsked || !isPlain
 }
 
 // anyStrangersText reports whether a folded text fits that strangers wrote, of this turn or an earlier one.
@@ -38,13 +44,17 @@ func (v *view) anyStrangersText(fits func(string) bool) bool {
 	return false
 }
 
-// isHead reports whether a value stands at the head of a line and nowhere else in it: before it are ids, times and signs alone.
+// isHead reports whether a value stands at the head of a line and nowhere else in it: before it are ids, times and signs alone, or
+// what begins the field of a message's sender.
 func isHead(line string, val value) bool {
 	before, after, found := strings.Cut(line, val.fold)
 	if !found || holdsValue(after, val) {
 		return false
 	}
 	for w := range strings.FieldsSeq(before) {
+		if key, isField := strings.CutSuffix(w, ":"); isField && fromWords[key] {
+			return true
+		}
 		if w = strings.Trim(w, "[](){}<>#*-:;,.•\"'"); w != "" && !hasDigit(w) && !fromWords[w] {
 			return false
 		}
@@ -64,7 +74,7 @@ func (v *view) solicits(s string) bool {
 		case askingWords[w.word] || pleases[w.word]:
 			return true
 		case !isAct || isTellingForm(w.word) || strings.Contains(s, w.word+":"): // "contact:" is a label
-		case !nounToo[w.word] || w.first || i > 0 && beforeVerb[list[i-1].word]:
+		case !nounToo[w.word] || i == 0 || beforeVerb[list[i-1].word]:
 			return true
 		}
 	}
@@ -81,6 +91,6 @@ var (
 	askingWords = wordSet(foldText(`must should shall required needs need kindly use attach soll sollen sollte müssen muss doit doivent devez
 		veuillez debe deben deberá deberán deve devem deverá devono dovete moet moeten dient powinien musi trzeba należy proszę должен должны
 		нужно надо пожалуйста måste skal skall benutze nutze utilisez utilise usa use usar usen gebruik meli gerekiyor gerekir lütfen
-		يجب يرجى צריך נא चाहिए कृपया phải tolong cc bcc`))
+		يجب يرجى צריך נא चाहिए कृपया phải tolong cc bcc approve reviewer reviewers assistants`))
 	askingParts = foldAll("请", "須", "务必", "ください", "してほしい", "必要があ", "주세요", "해야")
 )

@@ -3,6 +3,8 @@ package judge
 import (
 	"slices"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel"
 )
 
 // A value that no one who may be believed wrote is a verdict only where something speaks against it: the text that names it asks
@@ -23,7 +25,7 @@ func (v *view) placeDoubt(val value, o origin) string {
 	thing := val.kind != recipient
 	switch {
 	case v.request == nil, val.exact != "", val.isRouted() && strings.LastIndexByte(val.fold, '@') > 0, o >= described,
-		thing && (o != outside || !v.isStrangersMeans(val)), isGuests(v, val):
+		thing && (o != outside || !v.isStrangersMeans(val)), isGuests(v, val), v.isSubjects(val):
 		return ""
 	}
 	if word := v.findKnown(val); word != "" {
@@ -77,7 +79,7 @@ func (v *view) isOpposed(val value) bool {
 	case ofMoney:
 		return true
 	case ofRight:
-		return !v.isPlainlyAsked() || v.differs() || v.isBeside(val)
+		return !v.isPlainlyAsked() || !v.pointsAt(val) || v.differs() || v.isBeside(val)
 	case ofReach:
 		return v.differs() || v.isBeside(val)
 	case ofThing:
@@ -118,12 +120,48 @@ var copyNames = wordSet("cc bcc copy copies")
 // isBeside reports whether somebody else is meant: the value gets a copy, the call reaches another of whom more is known, or the
 // user's words name the owner of another address.
 func (v *view) isBeside(val value) bool {
-	if isAny(lastWord(v.splitArgName(val.arg)), copyNames) || isRivalled(v, val) {
+	if isAny(lastWord(v.splitArgName(val.arg)), copyNames) || isRivalled(v, val) || v.own.namesOtherAddress(val) {
 		return true
 	}
 	return slices.ContainsFunc(v.values[:min(len(v.values), maxValues)], func(o value) bool {
 		return o.kind == recipient && o.fold != val.fold && v.isSomebody(o) && (v.isGrounded(o) || v.isSelf(o) || v.findKnown(o) != "")
 	})
+}
+
+// namesOtherAddress reports whether a text has another address of a value's kind.
+func (t *text) namesOtherAddress(val value) bool {
+	if isPhone(val.fold) {
+		return slices.ContainsFunc(strings.FieldsFunc(t.fold, func(r rune) bool { return !strings.ContainsRune("0123456789 -().+/", r) }),
+			func(s string) bool { return phoneDigits(strings.TrimSpace(s)) != "" })
+	}
+	return isEmail(val.fold) && !eachAddress(t.fold, func(_ kind, at string) bool { return !isEmail(at) || at == val.fold })
+}
+
+// pointsAt reports whether the user's own words name the kind of text that has a value: the mail, the issue, the chat.
+func (v *view) pointsAt(val value) bool {
+	for s := range v.c.Trace().LearntSteps() {
+		if holdsValue(s.Said().Fold(), val) && v.own.namesKindOf(s.Skill) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(v.c.Trace().Earlier(), func(s sentinel.Step) bool {
+		return holdsValue(s.Said().Fold(), val) && v.own.namesKindOf(s.Skill)
+	})
+}
+
+// namesKindOf reports whether a text has a word for what a skill reads.
+func (t *text) namesKindOf(skill string) bool {
+	return slices.ContainsFunc(splitName(skill), func(w string) bool { return concepts[stemWord(w)]&t.fields != 0 })
+}
+
+// isSubjects reports whether a trusted result has a value where the one whom its record is of writes it himself.
+func (v *view) isSubjects(val value) bool {
+	for i := range v.c.Trace().Len() {
+		if s := v.c.Trace().StrangersText(i); s != "" && holdsValue(foldText(s), val) {
+			return true
+		}
+	}
+	return false
 }
 
 // differs reports whether the request asks for something else than the call does. Nobody asks a read to send.
