@@ -139,7 +139,7 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 		}
 		f := family[val.kind]
 		signal := f + "_" + originWord[o]
-		if n > 0 && i < maxValues {
+		if n >= leastDoubt && i < maxValues {
 			if word := v.placeDoubt(val, o); word != "" {
 				f, signal, n = f+inDoubt, f+"_"+word, v.costOfDoubt(val, word, n)
 			}
@@ -190,15 +190,12 @@ func (v *view) originOf(val value, tooMany bool) origin {
 	return pick(unknown, nowhere, outside)
 }
 
-// knownCost is what a recipient costs that the agent met elsewhere than with strangers in this turn.
-const knownCost = 31
+// leastDoubt is the least that a value costs that may be in doubt: it asks, whatever makes up for doubts.
+const leastDoubt = strangersTarget
 
 // costOfDoubt is what a value costs that is in doubt, of what it would cost as a verdict.
 func (v *view) costOfDoubt(val value, word string, n int) int {
-	switch {
-	case word == wordListed || word == wordVisited:
-		return min(n, knownCost)
-	case word == wordEarlier && val.kind == recipient && !v.isStrange(val) && isEntrySaid(v, val):
+	if word == wordEarlier && val.kind == recipient && !v.isStrange(val) && isEntrySaid(v, val) {
 		return min(n, saidCost)
 	}
 	return n

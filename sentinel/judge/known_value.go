@@ -13,7 +13,7 @@ import (
 
 // findKnown returns the word for where a value stands that the agent met elsewhere than with strangers, or "".
 func (v *view) findKnown(val value) string {
-	if step, _ := v.findVisit(val); step >= 0 {
+	if step, _ := v.findVisit(val); step >= 0 && !v.isStrange(val) {
 		return wordVisited
 	}
 	fits := func(s *sentinel.Said) bool { return holdsValue(s.Fold(), val) }
@@ -38,14 +38,14 @@ func (v *view) isListed(val value, fits func(*sentinel.Said) bool) bool {
 }
 
 // holdsInRecord reports whether a result has a value where its skill vouches for it. Of JSON that is no field in which others write
-// what they like, no address in a name, which people choose, and nothing of a guest's. Whose an address is another field says.
+// what they like, no address in a name, which people choose, and nothing of a guest's. What the value is of another field says.
 func holdsInRecord(result string, strangers []string, val value) bool {
 	if !looksLikeJSON(strings.TrimSpace(result)) {
 		return holdsValue(foldText(result), val)
 	}
 	found := false
 	eachObject(result, func(o object) {
-		holds, says := false, !isAddress(val.fold)
+		holds, says := false, false
 		for _, f := range o.fields {
 			switch isIn := holdsValue(foldText(f.text), val); {
 			case slices.Contains(strangers, f.key):

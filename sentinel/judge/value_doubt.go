@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // A value that no one who may be believed wrote is a verdict only where something speaks against it: the text that names it asks
@@ -124,7 +125,7 @@ func (v *view) isBeside(val value) bool {
 		return true
 	}
 	return slices.ContainsFunc(v.values[:min(len(v.values), maxValues)], func(o value) bool {
-		return o.kind == recipient && o.fold != val.fold && v.isSomebody(o) && (v.isGrounded(o) || v.isSelf(o) || v.findKnown(o) != "")
+		return o.kind == recipient && o.fold != val.fold && v.isSomebody(o) && (!v.isStrange(o) || v.isGrounded(o) || v.findKnown(o) != "")
 	})
 }
 
@@ -137,16 +138,17 @@ func (t *text) namesOtherAddress(val value) bool {
 	return isEmail(val.fold) && !eachAddress(t.fold, func(_ kind, at string) bool { return !isEmail(at) || at == val.fold })
 }
 
-// pointsAt reports whether the user's own words name the kind of text that has a value: the mail, the issue, the chat.
+// pointsAt reports whether the user's own words name the kind of text in which strangers have a value: the mail, the issue, the chat.
 func (v *view) pointsAt(val value) bool {
+	isMeant := func(s sentinel.Step) bool {
+		return s.Trust != skills.Trusted && holdsValue(s.Said().Fold(), val) && v.own.namesKindOf(s.Skill)
+	}
 	for s := range v.c.Trace().LearntSteps() {
-		if holdsValue(s.Said().Fold(), val) && v.own.namesKindOf(s.Skill) {
+		if isMeant(s) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(v.c.Trace().Earlier(), func(s sentinel.Step) bool {
-		return holdsValue(s.Said().Fold(), val) && v.own.namesKindOf(s.Skill)
-	})
+	return slices.ContainsFunc(v.c.Trace().Earlier(), isMeant)
 }
 
 // namesKindOf reports whether a text has a word for what a skill reads.

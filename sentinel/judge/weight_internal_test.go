@@ -20,12 +20,10 @@ func TestWeights(t *testing.T) {
 	want := map[string]weight{
 		"other_topic": doubtful, "other_action": doubtful, "amount_unknown": doubtful, "amount_nowhere": doubtful, "unasked": doubtful,
 		"unrelated": doubtfulInside, "unreadable_request": doubtfulUntainted,
-		"wordless_request": doubtful, "ref_listed": doubtful, "recipient_listed": doubtful, "recipient_visited": doubtful,
-		"recipient_earlier": doubtful, "ref_earlier": doubtful, "target_earlier": doubtful, "amount_earlier": doubtful,
-		"recipient_author": doubtful, "recipient_called": doubtful, "recipient_assigned": doubtful, "recipient_own": doubtful,
-		"recipient_thing": doubtful,
-		"ref_folder":      doubtful, "asked_into_trusted_store": doubtful,
-		"rival_fits_better": doubtful, "repeated_call": doubtful, "spent_over_limit": doubtful,
+		"wordless_request": doubtful, "recipient_met": doubtful, "recipient_called": doubtful, "recipient_listed": doubtful,
+		"recipient_visited": doubtful, "recipient_earlier": doubtful, "ref_listed": doubtful, "ref_earlier": doubtful,
+		"target_listed": doubtful, "target_earlier": doubtful, "asked_into_trusted_store": doubtful,
+		"rival_fits_better": doubtful, "repeated_call": doubtful, "spent_over_limit": doubtful, "private_read": doubtfulFieldless,
 		"over_earlier_limit": doubtful,
 		"look_only":          doubtfulDelegated,
 		"intent_mention":     offsetting, "habit": offsetting,
@@ -72,6 +70,7 @@ func TestIsDoubt(t *testing.T) {
 		SignalSensitiveFlow: {}, SignalPrivateOutward: {}, SignalTrustedStore: {}, SignalUnaskedRight: {}, SignalOverLimit: {},
 		SignalEverything: {}, SignalWiderRights: {}, SignalInstruction: {}, SignalTraversal: {}, SignalSecretInContent: {},
 		SignalBlob: {}, SignalNearMiss: {}, SignalContradicts: {}, SignalOtherDate: {}, SignalOtherID: {}, SignalPrivateRead: {},
+		"recipient_nowhere":    {},
 		SignalAddressInContent: {}, SignalAfterRefusal: {}, "recipient_unknown": {}, "recipient_untrusted": {}, "host_nowhere": {},
 		"amount_untrusted": {}, "target_untrusted": {}, "ref_untrusted": {},
 	} {
@@ -81,6 +80,9 @@ func TestIsDoubt(t *testing.T) {
 			require.Equal(t, doubt && signal != SignalUnrelated, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20},
 				circumstances{tainted: i >= 2, handedOver: i%2 == 1, heavy: true}), "%s %d, final", signal, i)
 		}
+	}
+	for _, fieldless := range []bool{true, false} {
+		require.Equal(t, fieldless, isDoubt(sentinel.Evidence{Signal: SignalPrivateRead, Amount: -30}, circumstances{fieldless: fieldless}))
 	}
 	require.True(t, isDoubt(sentinel.Evidence{Signal: SignalAmountExceeds, Amount: -10}, circumstances{tainted: true}))
 	require.False(t, isDoubt(sentinel.Evidence{Signal: SignalAmountExceeds, Amount: -11}, circumstances{handedOver: true}))
