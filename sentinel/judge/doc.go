@@ -65,6 +65,8 @@
 //	host_unknown               -33  a change sent to such a host; -10 for a read
 //	host_nowhere               -33  -10 for a read
 //	host_untrusted             -35  -15 for a read: following links is what reading is
+//	host_listed                -35  a stranger named it first, and a trusted text has it, too
+//	host_earlier               -33, -35  a trusted text of an earlier turn has it
 //	target_unknown             -10  other x-target values (a payment method, a postal address)
 //	target_nowhere             -15
 //	target_untrusted           -20
@@ -167,7 +169,7 @@
 //
 //	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked,
 //	wordless_request, recipient_met, recipient_called, recipient_listed, recipient_visited, recipient_earlier,
-//	target_listed, target_earlier, ref_listed, ref_earlier, asked_into_trusted_store, rival_fits_better,
+//	host_listed, host_earlier, target_listed, target_earlier, ref_listed, ref_earlier, asked_into_trusted_store, rival_fits_better,
 //	repeated_call, spent_over_limit, over_earlier_limit
 //	unreadable_request
 //	             in a branch that read no strangers' text
@@ -236,6 +238,8 @@
 //	who is reached    by a call that the request doesn't ask for; the same
 //
 // So "home", a channel, a door, a segment and a first name are doubts (recipient_called).
+//
+// A page to which something is sent is a verdict, unless it is known.
 //
 // What strangers alone have is a verdict where one of these holds, by what is at stake:
 //

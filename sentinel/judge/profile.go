@@ -18,7 +18,7 @@ type profile struct {
 	concepts     concept
 	private      map[string]bool // see findPrivateRead
 	aimed        bool            // its schema requires a target
-	handlesMoney bool            // it works on money, or is called as what pays
+	handlesMoney bool            // its name says that it pays, or it works on money and spends it
 	// names holds the names of the arguments that the schema declares.
 	names map[string]argName
 }
@@ -53,7 +53,8 @@ func newProfile(s *skills.Skill) *profile {
 	looking := does&looks != 0 && p.needs == 0
 	p.changes = s.Effect() != skills.Read && !looking
 	p.private = privateTopics(name)
-	p.handlesMoney = does&pays != 0 && s.Effect() == skills.CostsMoney || p.concepts&fields.money != 0
+	ofMoney, spends := p.concepts&fields.money != 0, s.Effect() == skills.CostsMoney
+	p.handlesMoney = does&pays != 0 && (spends || ofMoney) || spends && ofMoney
 	p.aimed = requiresTarget(s)
 	if s.Effect() == skills.CostsMoney && p.needs != 0 {
 		p.needs |= doing[stemWord("pay")] & pays

@@ -11,24 +11,36 @@ import (
 // and asks: by a word for what the call does, or by one that asks for anything. A listing names a record at the head of its line, and
 // a talk who speaks: what follows is no sentence about them.
 
-// isSolicited reports whether a stranger's sentence that has a value asks for the call. Where no sentence has it plainly, they hid it.
+// isSolicited reports whether a stranger's sentence that has a value asks for the call. Where no line has it plainly, they hid it.
 func (v *view) isSolicited(val value) bool {
 	isPlain := false
 	isAsked := v.anyStrangersText(func(text string) bool {
 		for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '|' }) {
-			for _, s := range splitSentences(line) {
-				if !holdsValue(s, val) {
-					continue
-				}
-				isPlain = true
-				if !isHead(s, val) && v.solicits(strings.ReplaceAll(s, val.fold, " ")) {
-					return true
-				}
+			if line = strings.TrimSpace(line); !holdsValue(line, val) {
+				continue
+			}
+			isPlain = true
+			if !v.isHead(line, val) && slices.ContainsFunc(sentencesWith(line, val), v.solicits) {
+				return true
 			}
 		}
 		return false
 	})
 	return isAsked || !isPlain
+}
+
+// sentencesWith returns the sentences of a line that have a value, without it: the whole line where the value has the sign of an end.
+func sentencesWith(line string, val value) []string {
+	var out []string
+	for _, s := range splitSentences(line) {
+		if holdsValue(s, val) {
+			out = append(out, strings.ReplaceAll(s, val.fold, " "))
+		}
+	}
+	if out == nil {
+		return []string{strings.ReplaceAll(line, val.fold, " ")}
+	}
+	return out
 }
 
 // anyStrangersText reports whether a folded text fits that strangers wrote, of this turn or an earlier one.
@@ -45,10 +57,14 @@ func (v *view) anyStrangersText(fits func(string) bool) bool {
 }
 
 // isHead reports whether a value stands at the head of a line and nowhere else in it: before it are ids, times and signs alone, or
-// what begins the field of a message's sender.
-func isHead(line string, val value) bool {
+// what begins the field of a message's sender. Behind somebody is a sign, or nothing: "eve must have it" is a sentence.
+func (v *view) isHead(line string, val value) bool {
 	before, after, found := strings.Cut(line, val.fold)
 	if !found || holdsValue(after, val) {
+		return false
+	}
+	after = strings.TrimLeft(after, " ")
+	if val.kind == recipient && v.isSomebody(val) && after != "" && strings.IndexAny(after, ":,;<>()[]-–'\"/0123456789") != 0 {
 		return false
 	}
 	for w := range strings.FieldsSeq(before) {

@@ -23,7 +23,7 @@ const (
 
 // placeDoubt returns the word for where an ungrounded value stands that is in doubt, or "" for a verdict.
 func (v *view) placeDoubt(val value, o origin) string {
-	thing := val.kind != recipient
+	thing := val.kind != recipient && val.kind != host
 	switch {
 	case v.request == nil, val.exact != "", val.isRouted() && strings.LastIndexByte(val.fold, '@') > 0, o >= described,
 		thing && (o != outside || !v.isStrangersMeans(val)), isGuests(v, val), v.isSubjects(val):
@@ -34,6 +34,9 @@ func (v *view) placeDoubt(val value, o origin) string {
 			return ""
 		}
 		return word
+	}
+	if val.kind == host { // what is sent to a page, its owner has
+		return ""
 	}
 	if strange := o == outside || o == namedOut || o == halfOut; !strange {
 		if v.isUnknowable(val) {
@@ -85,7 +88,10 @@ func (v *view) isOpposed(val value) bool {
 		return v.differs() || v.isBeside(val)
 	case ofThing:
 	}
-	return val.kind != recipient && namesOtherID(v, val)
+	if val.kind == recipient { // what is bought goes where the user says
+		return v.s.Effect() == skills.CostsMoney && isAny(v.splitArgName(val.arg), deliveryNames)
+	}
+	return namesOtherID(v, val)
 }
 
 // isNear reports whether the evidence has a near miss or a rival for a value's argument, or the value is a slip of the user's own word.
@@ -156,10 +162,11 @@ func (t *text) namesKindOf(skill string) bool {
 	return slices.ContainsFunc(splitName(skill), func(w string) bool { return concepts[stemWord(w)]&t.fields != 0 })
 }
 
-// isSubjects reports whether a trusted result has a value where the one whom its record is of writes it himself.
+// isSubjects reports whether a trusted result has a value only where the one whom its record is of writes it himself.
 func (v *view) isSubjects(val value) bool {
 	for i := range v.c.Trace().Len() {
-		if s := v.c.Trace().StrangersText(i); s != "" && holdsValue(foldText(s), val) {
+		s := v.c.Trace().StrangersText(i)
+		if s != "" && holdsValue(foldText(s), val) && !holdsValue(v.c.Trace().Said(i).Fold(), val) {
 			return true
 		}
 	}

