@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -79,6 +80,11 @@ var liveKeys = map[string]func(c *comparison, path string){
 	"reload.allow_loosening":         (*comparison).compareSwitch,
 	"judge.threshold":                atMost(func(c *Config) int { return -int(c.Judge.Threshold) }),
 	"judge.ask_below":                atMost(func(c *Config) int { return -int(c.Judge.AskBelow) }),
+	"approvals.who":                  (*comparison).compareWho,
+	"limits.agent.calls":             atMost(func(c *Config) int { return c.Limits.Agent.Calls }),
+	"limits.turn.agents":             atMost(func(c *Config) int { return c.Limits.Turn.Agents }),
+	"limits.turn.calls":              atMost(func(c *Config) int { return c.Limits.Turn.Calls }),
+	"limits.conversation.calls":      atMost(func(c *Config) int { return c.Limits.Conversation.Calls }),
 	"approvals.pending.user":         atMost(func(c *Config) int { return c.Approvals.Pending.User }),
 	"approvals.pending.conversation": atMost(func(c *Config) int { return c.Approvals.Pending.Conversation }),
 	"approvals.pending.process":      atMost(func(c *Config) int { return c.Approvals.Pending.Process }),
@@ -159,6 +165,31 @@ func (c *comparison) compareDomains(path string) {
 	if len(c.out) == before {
 		c.add(Tightens, path, "vouches for fewer addresses")
 	}
+}
+
+// compareWho compares who may answer. All rules that match a call hold together, so new ones let no more people
+// answer, and no fewer suffice, where each running rule is covered by one that matches the same calls and
+// says no less.
+func (c *comparison) compareWho(path string) {
+	before := len(c.out)
+	for i, r := range c.running.Approvals.Who {
+		if !slices.ContainsFunc(c.next.Approvals.Who, r.isCoveredBy) {
+			c.addGone(Loosens, fmt.Sprintf("%s[%d]", path, i), "of the running configuration is gone, or says less now")
+		}
+	}
+	if len(c.out) == before {
+		c.add(Tightens, path, "lets no more people answer, and no fewer suffice")
+	}
+}
+
+// isCoveredBy reports whether what a rule keeps out is kept out by another.
+func (r WhoRule) isCoveredBy(by WhoRule) bool {
+	sameCalls := coversSkill(cmp.Or(by.Skill, "*"), cmp.Or(r.Skill, "*")) && (by.Effect == "" || by.Effect == r.Effect) &&
+		coversUsers(by.Users, r.Users)
+	samePeople := len(r.Approvers) == 0 || len(by.Approvers) > 0 && !slices.ContainsFunc(by.Approvers, func(name string) bool {
+		return !slices.Contains(r.Approvers, name)
+	})
+	return sameCalls && samePeople && by.Min >= r.Min && (by.ExcludeRequester || !r.ExcludeRequester)
 }
 
 // compareSkills compares skills by their digests, which cover the whole declaration.

@@ -50,6 +50,12 @@ func worst(list []config.Change) config.ChangeKind {
 func TestCompare(t *testing.T) {
 	perms := func(rules ...string) string { return "permissions: [" + strings.Join(rules, ", ") + "]" }
 	const deny = "permissions_default: deny\n"
+	who := func(rules string) string {
+		if rules == "" {
+			return "approvals: {inbox: true}"
+		}
+		return "approvals: {inbox: true, who: [" + rules + "]}"
+	}
 	ask, askTo := "{skill: email.send, then: ask}", "{skill: email.send, then: ask, when: \"args.to == 'a'\"}"
 	for name, tc := range map[string]struct {
 		was, is string
@@ -125,9 +131,28 @@ func TestCompare(t *testing.T) {
 		"a host":                   {"", "guard: {allow_hosts: [10.0.0.1]}", config.NeedsRestart},
 		"a model":                  {"", "models: {m: {model: m, base_url: 'http://127.0.0.1:1'}}", config.NeedsRestart},
 		"the review":               {"", `sentinel: {mode: "off"}`, config.NeedsRestart},
-		"limits":                   {"", "limits: {agent: {calls: 3}}", config.NeedsRestart},
-		"who may answer": {"approvals: {inbox: true}",
-			"approvals: {inbox: true, who: [{skill: email.send, min: 2}]}", config.NeedsRestart},
+		"fewer calls of an agent":  {"", "limits: {agent: {calls: 3}}", config.Tightens},
+		"more calls of a turn":     {"", "limits: {turn: {calls: 31}}", config.Loosens},
+		"fewer agents":             {"", "limits: {turn: {agents: 2}}", config.Tightens},
+		"fewer and more calls":     {"", "limits: {turn: {agents: 2}, conversation: {calls: 51}}", config.Loosens},
+		"a longer window":          {"", "limits: {conversation: {window: 10m}}", config.NeedsRestart},
+		"a budget":                 {"", "limits: {turn: {tokens: 1000}}", config.NeedsRestart},
+		"a breaker":                {"", "limits: {skill: {failures: 2}}", config.NeedsRestart},
+		"who may answer":           {who(""), who("{skill: email.send, min: 2}"), config.Tightens},
+		"all may answer again":     {who("{skill: email.send, min: 2}"), who(""), config.Loosens},
+		"an approver less":         {who("{approvers: [ann, bob]}"), who("{approvers: [ann]}"), config.Tightens},
+		"an approver more":         {who("{approvers: [ann]}"), who("{approvers: [ann, bob]}"), config.Loosens},
+		"another approver":         {who("{approvers: [ann]}"), who("{approvers: [bob]}"), config.Loosens},
+		"nobody is named any more": {who("{approvers: [ann]}"), who("{min: 1}"), config.Loosens},
+		"fewer suffice":            {who("{min: 2}"), who("{min: 1}"), config.Loosens},
+		"a quorum for fewer calls": {who("{min: 2}"), who("{min: 2, effect: modify}"), config.Loosens},
+		"a quorum for more calls":  {who("{min: 2, effect: modify}"), who("{min: 2}"), config.Tightens},
+		"a quorum for some skills": {who("{skill: 'email.*', min: 2}"), who("{skill: email.send, min: 2}"), config.Loosens},
+		"a quorum for some users":  {who("{min: 2}"), who("{users: [ann], min: 2}"), config.Loosens},
+		"requesters may again":     {who("{exclude_requester: true, min: 2}"), who("{min: 2}"), config.Loosens},
+		"requesters may not":       {who("{min: 2}"), who("{exclude_requester: true, min: 2}"), config.Tightens},
+		"a rule split in two": {who("{approvers: [ann, bob], min: 2}"),
+			who("{approvers: [ann, bob]}, {min: 2}"), config.Loosens}, // they say the same, which isn't looked for
 		"the inbox":                       {"", "approvals: {inbox: true}", config.NeedsRestart},
 		"an assistant":                    {"", "assistants: {a: {prompt: b}}", config.NeedsRestart},
 		"habits":                          {"", "judge: {habits: \"on\"}", config.NeedsRestart},

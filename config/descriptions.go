@@ -243,6 +243,9 @@ var descriptions = map[string]string{
 	"ServerSignIn.client_secret_file": "File that holds it instead, which others can't read.",
 	"ServerSignIn.scopes": "What the issuer is asked for besides openid, such as email, groups, offline_access (default none). User and " +
 		"groups must then stand in the ID token.",
+	"ServerSignIn.user_info": "true: where the ID token lacks user_claim or groups, they are asked for at the issuer's UserInfo.",
+	"ServerSignIn.sign_out": "true: who signs out of the pages is signed out at the issuer too, where it has an end_session_endpoint. " +
+		"Register public_url and /login there as the address after it.",
 	"ServerSignIn.only": "true: the pages take no token, and people sign in at the issuer alone.",
 
 	"ServerGroup.group":  "Name of the group, as the claim has it.",

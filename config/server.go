@@ -79,6 +79,10 @@ type ServerSignIn struct {
 	ClientSecret     Secret   `yaml:"client_secret"`
 	ClientSecretFile string   `yaml:"client_secret_file"`
 	Scopes           []string `yaml:"scopes" cfg:"nonempty"`
+	// UserInfo asks the issuer for what its ID token lacks of user and groups.
+	UserInfo bool `yaml:"user_info"`
+	// SignOut signs people out at the issuer too.
+	SignOut bool `yaml:"sign_out"`
 	// Only lets no token sign in.
 	Only bool `yaml:"only"`
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,7 +26,7 @@ var ErrProposal = errors.New("limits: incomplete proposal")
 // Limiter counts proposals against a Config. It is safe for concurrent use and
 // holds no state besides its Store. The zero value answers with errors.
 type Limiter struct {
-	cfg   Config
+	cfg   atomic.Pointer[Config] // SetCounts exchanges it
 	rule  Rule
 	store Store
 }
@@ -86,7 +87,30 @@ func New(cfg Config, store Store) (*Limiter, error) {
 	}
 	cfg = cfg.Effective()
 	rule := Rule{Failures: cfg.Skill.Failures, Window: cfg.Skill.Window, OpenFor: cfg.Skill.OpenFor}
-	return &Limiter{cfg: cfg, rule: rule, store: store}, nil
+	l := &Limiter{rule: rule, store: store}
+	l.cfg.Store(&cfg)
+	return l, nil
+}
+
+// SetCounts takes the counts of another Config: how many calls and agents there may be. They hold from the next
+// proposal on, also for agents and turns under way, which keep what they have used. Windows, breakers
+// and budgets stay as they are. The error joins all PathErrors of cfg, and changes nothing.
+func (l *Limiter) SetCounts(cfg Config) error {
+	if l == nil || l.store == nil {
+		return errNoStore
+	}
+	now := *l.cfg.Load()
+	now.Agent, now.Turn, now.Conversation.Calls = cfg.Agent, cfg.Turn, cfg.Conversation.Calls
+	var errs []error
+	for _, fault := range now.Validate() {
+		errs = append(errs, fault)
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	now = now.Effective()
+	l.cfg.Store(&now)
+	return nil
 }
 
 // Reserve uses a slot of the agent, the turn and the conversation for a skill
@@ -99,10 +123,11 @@ func (l *Limiter) Reserve(ctx context.Context, p Proposal) (Verdict, error) {
 	}
 	owner := ownerKey(p)
 	turn := turnKey(owner, p)
+	cfg := l.cfg.Load()
 	buckets := []Bucket{
-		{Key: agentKey(turn, p) + "/calls", Max: l.agentCallBound(p)},
-		{Key: turn + "/calls", Max: l.cfg.Turn.Calls},
-		{Key: owner + "/calls", Max: l.cfg.Conversation.Calls, Window: l.cfg.Conversation.Window},
+		{Key: agentKey(turn, p) + "/calls", Max: cfg.Agent.boundCalls(p)},
+		{Key: turn + "/calls", Max: cfg.Turn.Calls},
+		{Key: owner + "/calls", Max: cfg.Conversation.Calls, Window: cfg.Conversation.Window},
 	}
 	codes := [...]string{CodeAgentCalls, CodeTurnCalls, CodeConversationCalls}
 	v, err := l.reserveSlots(ctx, p, buckets, codes[:])
@@ -126,7 +151,7 @@ func (l *Limiter) ReserveAgent(ctx context.Context, p Proposal) (Verdict, error)
 	if err := l.checkProposal(p, false); err != nil {
 		return Verdict{}, err
 	}
-	buckets := []Bucket{{Key: turnKey(ownerKey(p), p) + "/agents", Max: l.cfg.Turn.Agents}}
+	buckets := []Bucket{{Key: turnKey(ownerKey(p), p) + "/agents", Max: l.cfg.Load().Turn.Agents}}
 	return l.reserveSlots(ctx, p, buckets, []string{CodeTurnAgents})
 }
 
@@ -201,12 +226,12 @@ func (l *Limiter) checkProposal(p Proposal, agent bool) error {
 	return nil
 }
 
-// agentCallBound returns how many calls the agent may propose over its life.
-func (l *Limiter) agentCallBound(p Proposal) int {
+// boundCalls returns how many calls the agent may propose over its life.
+func (c AgentConfig) boundCalls(p Proposal) int {
 	if p.AgentCalls == 0 {
-		return l.cfg.Agent.Calls
+		return c.Calls
 	}
-	return min(p.AgentCalls, l.cfg.Agent.Max)
+	return min(p.AgentCalls, c.Max)
 }
 
 // reserveSlots takes p's slot in every bucket; codes name the buckets for a refusal.

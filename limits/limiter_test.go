@@ -322,3 +322,27 @@ func TestReserveConcurrently(t *testing.T) {
 	require.EqualValues(t, 30, ok.Load())
 	require.EqualValues(t, 970, turn.Load())
 }
+
+// Other counts hold from the next proposal on, for agents and turns under way too; a mistake changes nothing.
+func TestSetCounts(t *testing.T) {
+	l, err := limits.New(limits.Config{Agent: limits.AgentConfig{Calls: 3}}, limits.NewMemory(limits.MemoryOptions{}))
+	require.NoError(t, err)
+	n := 0
+	reserve := func() limits.Verdict {
+		n++
+		v, err := l.Reserve(t.Context(), limits.Proposal{ID: fmt.Sprint(n), User: "u", Conversation: "c", Turn: "t", Agent: "a"})
+		require.NoError(t, err)
+		return v
+	}
+	require.True(t, reserve().OK)
+	require.True(t, reserve().OK)
+	require.NoError(t, l.SetCounts(limits.Config{Agent: limits.AgentConfig{Calls: 2}}))
+	require.Equal(t, limits.CodeAgentCalls, reserve().Code)
+	require.NoError(t, l.SetCounts(limits.Config{Agent: limits.AgentConfig{Calls: 9}, Turn: limits.TurnConfig{Calls: 3}}))
+	require.True(t, reserve().OK)
+	require.Equal(t, limits.CodeTurnCalls, reserve().Code)
+	var fault limits.PathError
+	require.ErrorAs(t, l.SetCounts(limits.Config{Agent: limits.AgentConfig{Calls: -1}}), &fault)
+	require.Equal(t, limits.CodeTurnCalls, reserve().Code)
+	require.Error(t, (*limits.Limiter)(nil).SetCounts(limits.Config{}))
+}

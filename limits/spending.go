@@ -150,7 +150,8 @@ func (l *Limiter) budgetMeters(s Spending) (own []Meter, ownCodes []string, user
 		return nil, nil, nil, nil, fmt.Errorf("%w: a question without an id, a conversation or a turn, or with less than nothing", ErrProposal)
 	}
 	p := Proposal{User: s.User, Conversation: s.Conversation, Turn: s.Turn, Agent: s.Agent}
-	owner, b := ownerKey(p), l.cfg.Budgets
+	cfg := l.cfg.Load()
+	owner, b := ownerKey(p), cfg.Budgets
 	turn := turnKey(owner, p)
 	add := func(list []Meter, codes []string, key string, b Budget, window time.Duration, tokens, cost string) ([]Meter, []string) {
 		if b.Tokens > 0 {
@@ -170,7 +171,7 @@ func (l *Limiter) budgetMeters(s Spending) (own []Meter, ownCodes []string, user
 		}
 	}
 	own, ownCodes = add(own, ownCodes, turn, b.Turn, 0, CodeTurnTokens, CodeTurnCost)
-	own, ownCodes = add(own, ownCodes, owner, b.Conversation, l.cfg.Conversation.Window, CodeConversationTokens, CodeConversationCost)
+	own, ownCodes = add(own, ownCodes, owner, b.Conversation, cfg.Conversation.Window, CodeConversationTokens, CodeConversationCost)
 	user, userCodes = add(nil, nil, keySegment(s.User)+"/spent", b.User, userWindow, CodeUserTokens, CodeUserCost)
 	return own, ownCodes, user, userCodes, nil
 }

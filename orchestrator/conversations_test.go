@@ -105,6 +105,35 @@ func TestMessages(t *testing.T) {
 	require.ErrorIs(t, err, ErrOtherUser)
 }
 
+// A page of messages has a bounded length, and pages leave no message out.
+func TestPagesOfLongMessages(t *testing.T) {
+	long := strings.Repeat("x", 200<<10) // an answer is in its message twice
+	r := start(t, with(), orch("say", long))
+	c := r.open("c1", "ann")
+	for i := range 5 {
+		_, err := c.SendRequest(t.Context(), Request{ID: fmt.Sprintf("r%d", i), Text: "say"})
+		require.NoError(t, err)
+	}
+	var sizes []int
+	var all []string
+	for q := (MessageQuery{}); ; {
+		page, err := c.Messages(t.Context(), q)
+		require.NoError(t, err)
+		var part []string
+		for _, m := range page.Messages {
+			part = append(part, m.Request+" "+m.Role)
+		}
+		sizes, all = append(sizes, len(part)), append(part, all...)
+		if q.Cursor = page.Older; q.Cursor == "" {
+			break
+		}
+	}
+	require.Equal(t, []int{4, 4, 2}, sizes)
+	for i := range 5 {
+		require.Equal(t, []string{fmt.Sprintf("r%d user", i), fmt.Sprintf("r%d assistant", i)}, all[2*i:2*i+2])
+	}
+}
+
 // Cancel stops the request that runs and one that waits, for all who wait for them, and no other.
 func TestCancel(t *testing.T) {
 	began, hanging := make(chan struct{}, 8), make(chan struct{})
@@ -161,6 +190,8 @@ func TestPurgeWhileAtWork(t *testing.T) {
 	sent := make(chan error, 1)
 	go func() { _, err := c.Send(t.Context(), "go"); sent <- err }()
 	<-began
+	// The turn that is purged waits for its agent with one more question. It is on its way before the purge.
+	require.Eventually(t, func() bool { return len(r.server.Requests()) == 5 }, eventually, tick)
 	_, err = r.Purge(t.Context(), PurgeTarget{User: "bob", Conversation: "c1"})
 	require.ErrorIs(t, err, ErrOtherUser)
 	_, err = r.Purge(t.Context(), PurgeTarget{Conversation: "c9"})

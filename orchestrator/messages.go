@@ -15,7 +15,7 @@ type MessageQuery struct {
 	// Cursor is the Older of the page before; empty begins with the newest.
 	Cursor string
 	// Limit is how many requests at most, with their answers: 50 where it is 0, and no more
-	// than 200.
+	// than 200. A page whose texts come to more than a megabyte ends earlier.
 	Limit int
 }
 
@@ -113,7 +113,8 @@ func (j *turnJournal) readMessages(ctx context.Context, about history.Turn, befo
 		page.Older = writeCursor(list[limit-1].Number, "m")
 	}
 	seen := map[string]bool{} // a request may have been begun twice
-	for _, asked := range list {
+	room := maxPageBytes
+	for i, asked := range list {
 		if seen[asked.Turn] {
 			continue
 		}
@@ -122,10 +123,32 @@ func (j *turnJournal) readMessages(ctx context.Context, about history.Turn, befo
 		if err != nil {
 			return MessagePage{}, err
 		}
+		for i := range said {
+			room -= said[i].countBytes()
+		}
+		if room < 0 && len(page.Messages) > 0 {
+			page.Older = writeCursor(list[i-1].Number, "m")
+			break
+		}
 		page.Messages = append(page.Messages, said...)
 	}
 	slices.Reverse(page.Messages)
 	return page, nil
+}
+
+// maxPageBytes bounds the texts of a page of messages. One request with its answer may be longer.
+const maxPageBytes = 1 << 20
+
+// countBytes is how long the texts of a message are.
+func (m *Message) countBytes() int {
+	n := len(m.Text)
+	if m.Reply != nil {
+		n += len(m.Reply.Text)
+		for i := range m.Reply.Agents {
+			n += len(m.Reply.Agents[i].Answer) + len(m.Reply.Agents[i].Reason)
+		}
+	}
+	return n
 }
 
 // readTurnMessages are the messages of one turn, the answer first.

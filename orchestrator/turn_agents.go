@@ -168,7 +168,7 @@ func (t *turn) launchAgent(c *otp.Context, k *agentRun) {
 		Journal: agentJournal{&t.journal, t.filter, k}, Rounds: k.rounds, Updates: updates, Answers: told, Heard: k.heard,
 		ID: k.args.AgentID, Mission: k.args.Mission, Context: k.args.Context, Inputs: inputs, Skills: k.skill,
 		Lookup: t.parts.Registry.Get, Model: k.newModelCaller(), Invoker: t.placeDesk(k.desk, k.span),
-		Calls: maxAgentCalls(t.boundCalls(k.args.MaxToolCalls), t.parts.Config.Limits.Agent.Calls), Parent: c.Self(),
+		Calls: maxAgentCalls(t.boundCalls(k.args.MaxToolCalls), t.parts.Running().Limits.Agent.Calls), Parent: c.Self(),
 		Timeout: t.tune.agent, HelpTimeout: t.tune.help,
 	})
 	sup, ok := c.System().Whereis(agentsName(t.desk.Grant().Conversation()))
@@ -477,7 +477,7 @@ func (t *turn) boundCalls(asked int) int {
 	case most == 0:
 		return asked
 	case asked == 0:
-		asked = t.parts.Config.Limits.Agent.Calls
+		asked = t.parts.Running().Limits.Agent.Calls
 	}
 	return min(asked, most)
 }

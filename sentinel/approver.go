@@ -103,7 +103,8 @@ type reply struct {
 	late bool
 }
 
-// question is put to a person: one call and its decision, as they were when it was asked.
+// question is put to a person: one call and its decision, as they were when it was asked. It is a pointer, since
+// what stands in the frames of a goroutine that waits for hours makes its stack twice as large.
 type question struct {
 	p        *Checkpoint
 	call     Call
@@ -113,8 +114,8 @@ type question struct {
 
 // awaitAnswer asks a person and waits: for the answer, the expiry, or the end of
 // ctx. The verdict is Allow or Deny; the error wraps ErrHeld.
-func (q question) awaitAnswer(ctx context.Context) (v Verdict, err error) {
-	p, d := q.p, q.decision
+func (q *question) awaitAnswer(ctx context.Context) (v Verdict, err error) {
+	p := q.p
 	start := p.now()
 	entry := p.inFlight.addCall(q.call, PhaseApproval, start)
 	defer entry.removeCall()
@@ -122,7 +123,7 @@ func (q question) awaitAnswer(ctx context.Context) (v Verdict, err error) {
 	if p.o.Approver == nil {
 		return refuseNoApprover(), nil
 	}
-	wait, cancel := context.WithTimeoutCause(ctx, d.Expires.Sub(start), ErrExpired)
+	wait, cancel := context.WithTimeoutCause(ctx, q.decision.Expires.Sub(start), ErrExpired)
 	defer cancel()
 	for n := 0; ; n++ {
 		if v, answered := q.putOnce(wait); answered {
@@ -143,50 +144,54 @@ var approverPauses = backoff.Pauses{First: time.Second, Longest: 30 * time.Secon
 
 // putOnce puts the question once. answered is false where the approver failed
 // or the wait has ended: nothing follows from what it said then.
-func (q question) putOnce(wait context.Context) (v Verdict, answered bool) {
-	replies := make(chan reply, 1)
+func (q *question) putOnce(wait context.Context) (v Verdict, answered bool) {
+	if r := q.awaitReply(wait); r != nil {
+		return q.readReply(r)
+	}
+	return v, false
+}
+
+// awaitReply runs the approver and waits for its reply; nil is none in time.
+func (q *question) awaitReply(wait context.Context) *reply {
+	replies := make(chan *reply, 1)
 	go q.runApprover(wait, replies)
 	select {
 	case r := <-replies:
-		if !q.p.now().Round(0).Before(q.decision.Expires.Round(0)) { // the timer stands still while the machine sleeps
-			return refuseExpired(), true
-		}
-		return q.readReply(r)
+		return r
 	case <-wait.Done():
 	}
 	select { // its question is on a screen: it may take it back first
 	case <-replies:
 	case <-time.After(approverGrace):
 	}
-	return v, false
+	return nil
 }
 
 // runApprover runs the approver. It answers on replies exactly once.
-func (q question) runApprover(ctx context.Context, replies chan<- reply) {
-	r := reply{err: errors.New("the approver broke")}
+func (q *question) runApprover(ctx context.Context, replies chan<- *reply) {
+	r := &reply{err: errors.New("the approver broke")}
 	defer func() {
 		if recover() != nil {
 			q.p.logger().Error("the approver panicked; the call stays held", "call", q.call.Proposed().ID(), "stack", string(debug.Stack()))
 		}
 		replies <- r
 	}()
-	v, err := q.runTelling(ctx)
-	r = reply{v, err, ctx.Err() != nil}
-}
-
-// runTelling runs the approver, and says when people can find the question. Of one that doesn't tell
-// they can from the start.
-func (q question) runTelling(ctx context.Context) (Verdict, error) {
+	answer := &reply{}
 	if a, ok := q.p.o.Approver.(TellingApprover); ok {
-		return a.ApproveTelling(ctx, q.call, q.decision, q.asked)
+		answer.v, answer.err = a.ApproveTelling(ctx, q.call, q.decision, q.asked)
+	} else { // of one that doesn't tell, people can find the question from the start
+		q.asked()
+		answer.v, answer.err = q.p.o.Approver.Approve(ctx, q.call, q.decision)
 	}
-	q.asked()
-	return q.p.o.Approver.Approve(ctx, q.call, q.decision)
+	answer.late = ctx.Err() != nil
+	r = answer
 }
 
 // readReply reads what the approver returned. A failure is no answer.
-func (q question) readReply(r reply) (v Verdict, answered bool) {
+func (q *question) readReply(r *reply) (v Verdict, answered bool) {
 	switch {
+	case !q.p.now().Round(0).Before(q.decision.Expires.Round(0)): // the timer stands still while the machine sleeps
+		return refuseExpired(), true
 	case r.late:
 		return v, false
 	case errors.Is(r.err, ErrNoApprover):

@@ -33,42 +33,64 @@ func (h *heldBefore) isAbout(digest string) bool { return h != nil && h.digest =
 // the question, and the question is on record before it is asked. The error
 // wraps ErrHeld or ErrNotRecorded, and nothing was decided then.
 func (i *invocation) hold(ctx context.Context) error {
-	p, c, d := i.p, i.call, &i.decision
-	bound, err := bindPaths(ctx, c, p.o.Env)
+	asked, err := i.prepareQuestion(ctx)
+	if asked == nil {
+		return err
+	}
+	if err := i.askPerson(ctx); err != nil {
+		i.tellLeftHeld(ctx, asked)
+		return err
+	}
+	return nil
+}
+
+// prepareQuestion binds the call and puts its question on record. It returns the decision as it is then, nil where
+// no person is to be asked: the decision says why, or the error does.
+func (i *invocation) prepareQuestion(ctx context.Context) (*Decision, error) {
+	p, d := i.p, &i.decision
+	bound, err := bindPaths(ctx, i.call, p.o.Env)
 	if v, ok := refuseUnbindable(err); ok {
 		d.putVerdict(v)
-		return nil
+		return nil, nil
 	}
 	if err != nil { // the caller left, and no person was asked
 		d.denyBy(GateLimits, codeCanceled, "the caller gave up before the call could start")
-		return nil //nolint:nilerr // that the caller left is what the decision says
+		return nil, nil //nolint:nilerr // that the caller left is what the decision says
 	}
 	d.Bound = bound
 	i.dateQuestion()
 	if !p.now().Before(d.Expires) {
 		d.closeQuestion(markApproval(refuseExpired()), refuseExpired(), p.now())
-		return nil
+		return nil, nil
 	}
 	if i.changedSinceAsked() { // an answer would be to what the first question showed
 		d.putVerdict(markApproval(Refuse(CodeApprovalChanged, "what the call names has changed since a person was first asked")))
 		d.At = p.now()
-		return nil
+		return nil, nil
 	}
 	if i.lookUpAnswer(ctx) {
-		return nil
+		return nil, nil
 	}
-	question := p.records.newDecision(RecordHeld, c, *d)
+	return i.recordQuestion(ctx)
+}
+
+// tellLeftHeld tells that the call is left held, as it was asked about.
+//
+//go:noinline
+func (i *invocation) tellLeftHeld(ctx context.Context, asked *Decision) {
+	i.p.tellObserver(Event{Call: i.call, Decision: *asked, Kind: EventLeftHeld, Context: ctx})
+}
+
+// recordQuestion puts the question on record, and returns the decision as it is then.
+func (i *invocation) recordQuestion(ctx context.Context) (*Decision, error) {
+	asked := i.decision
+	question := i.p.records.newDecision(RecordHeld, i.call, asked)
 	question.Values = append(question.Values, i.kept...)
-	if err := p.writeRecord(ctx, question); err != nil {
-		return err
+	if err := i.p.writeRecord(ctx, question); err != nil {
+		return nil, err
 	}
-	asked := *d
-	p.tellObserver(Event{Call: c, Decision: asked, Kind: RecordHeld, Context: ctx})
-	if err := i.askPerson(ctx); err != nil {
-		p.tellObserver(Event{Call: c, Decision: asked, Kind: EventLeftHeld, Context: ctx})
-		return err
-	}
-	return nil
+	i.p.tellObserver(Event{Call: i.call, Decision: asked, Kind: RecordHeld, Context: ctx})
+	return &asked, nil
 }
 
 // lookUpAnswer allows a call that a person said yes to beforehand, and reports whether it did. A call
@@ -148,27 +170,39 @@ func markApproval(v Verdict) Verdict {
 // metaStanding names, in an answer's Meta, the standing approval that gave it.
 const metaStanding = "standing"
 
+// newQuestion is the question that a person is asked now.
+func (i *invocation) newQuestion(ctx context.Context) *question {
+	var once sync.Once
+	q := &question{p: i.p, call: i.call, decision: i.decision}
+	q.asked = func() {
+		once.Do(func() {
+			i.remote.tellHeld(q.decision)
+			i.p.tellObserver(Event{Call: q.call, Decision: q.decision, Kind: EventAsked, Context: ctx})
+		})
+	}
+	return q
+}
+
 // askPerson waits for a person's answer. After a yes the rules are asked again: see
 // judgeAgain.
 func (i *invocation) askPerson(ctx context.Context) error {
-	var once sync.Once
-	shown := Event{Call: i.call, Decision: i.decision, Kind: EventAsked, Context: ctx}
-	q := question{p: i.p, call: i.call, decision: i.decision, asked: func() {
-		once.Do(func() {
-			i.remote.tellHeld(shown.Decision)
-			i.p.tellObserver(shown)
-		})
-	}}
-	answer, err := q.awaitAnswer(ctx)
+	answer, err := i.newQuestion(ctx).awaitAnswer(ctx)
 	switch {
 	case err != nil:
 		return err
 	case answer.Outcome != Allow:
-		answer = i.takeEdit(answer)
-		i.decision.closeQuestion(answer, answer, i.p.now())
+		i.refuseBy(answer)
 		return nil
 	}
 	return i.judgeAgain(ctx, answer)
+}
+
+// refuseBy ends the question by a person's no, or by their edit.
+//
+//go:noinline
+func (i *invocation) refuseBy(answer Verdict) {
+	answer = i.takeEdit(answer)
+	i.decision.closeQuestion(answer, answer, i.p.now())
 }
 
 // judgeAgain asks the rules after a person's yes about the world as it is then: a wait

@@ -9,6 +9,12 @@ import "github.com/google/uuid"
 // New returns an id that no other has. Ids sort by the time at which they were made.
 func New() string { return uuid.Must(uuid.NewV7()).String() }
 
+// IsMade reports whether a text has the form of what New returns.
+func IsMade(text string) bool {
+	u, err := uuid.Parse(text)
+	return err == nil && u.Version() == 7 && u.String() == text
+}
+
 // Space keeps ids that are derived from the same name for different purposes apart.
 type Space = uuid.UUID
 

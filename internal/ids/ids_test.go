@@ -1,6 +1,7 @@
 package ids_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -37,4 +38,12 @@ func TestDerivedIDsAreOneToAName(t *testing.T) {
 		require.NotEqual(t, ids.Derive(ids.Common, a), ids.Derive(other, a))
 		require.Equal(t, a == b, ids.Derive(other, a) == ids.Derive(other, b))
 	})
+}
+
+func TestMadeIDsAreKnown(t *testing.T) {
+	require.True(t, ids.IsMade(ids.New()))
+	for _, text := range []string{"", "c1", uuid.NewString(), strings.ToUpper(ids.New()), "urn:uuid:" + ids.New(), "{" + ids.New() + "}",
+		ids.Derive(ids.Common, "x"), ids.New() + "0"} {
+		require.False(t, ids.IsMade(text), text)
+	}
 }

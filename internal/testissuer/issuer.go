@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -50,9 +51,12 @@ type Issuer struct {
 	answer   func(url.Values)
 	form     bool // a person presses a button
 	away     bool
-	broken   string // what the token endpoint answers instead
-	offline  bool   // refresh tokens are given
-	refused  bool   // refresh tokens count no more
+	broken   string                      // what the token endpoint answers instead
+	offline  bool                        // refresh tokens are given
+	refused  bool                        // refresh tokens count no more
+	userInfo func(w http.ResponseWriter) // nil where there is none
+	signOut  string                      // the address at which people sign out; empty is none
+	access   map[string]bool
 	codes    map[string]grant
 	renewals map[string]bool
 	asked    []url.Values // of the token endpoint
@@ -65,13 +69,16 @@ type grant struct{ challenge, nonce string }
 // Start starts an issuer that leads back to callback, and ends it with the test.
 func Start(t testing.TB, callback string) *Issuer {
 	t.Helper()
-	i := &Issuer{t: t, callback: callback, now: time.Now, codes: map[string]grant{}, renewals: map[string]bool{}}
+	i := &Issuer{t: t, callback: callback, now: time.Now, codes: map[string]grant{}, renewals: map[string]bool{},
+		access: map[string]bool{}}
 	i.Rotate()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /.well-known/openid-configuration", i.onDiscovery)
 	mux.HandleFunc("GET /keys", i.onKeys)
 	mux.HandleFunc("GET /authorize", i.onAuthorize)
 	mux.HandleFunc("POST /token", i.onToken)
+	mux.HandleFunc("GET /userinfo", i.onUserInfo)
+	mux.HandleFunc("GET /end", i.onSignOut)
 	i.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
@@ -121,6 +128,14 @@ func Offline() Option { return func(i *Issuer) { i.offline = true } }
 // Refused ends all refresh tokens.
 func Refused() Option { return func(i *Issuer) { i.refused = true } }
 
+// UserInfo has the issuer tell of people besides, to those who bring an access token of its own; nil is none.
+func UserInfo(answer func(w http.ResponseWriter)) Option {
+	return func(i *Issuer) { i.userInfo = answer }
+}
+
+// SignOut is the address at which people sign out; "/end" of the issuer is one that does, and leads back.
+func SignOut(address string) Option { return func(i *Issuer) { i.signOut = address } }
+
 // Form has a person press a button before the issuer leads back.
 func Form() Option { return func(i *Issuer) { i.form = true } }
 
@@ -154,10 +169,38 @@ func (i *Issuer) Led() []url.Values {
 }
 
 func (i *Issuer) onDiscovery(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, map[string]any{
+	more := map[string]any{}
+	if i.userInfo != nil {
+		more["userinfo_endpoint"] = i.URL + "/userinfo"
+	}
+	if i.signOut != "" {
+		more["end_session_endpoint"] = i.signOut
+	}
+	maps.Copy(more, map[string]any{
 		"issuer": i.URL, "jwks_uri": i.URL + "/keys", "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token",
 		"id_token_signing_alg_values_supported": []string{"RS256", "none"}, "authorization_response_iss_parameter_supported": true,
 	})
+	writeJSON(w, more)
+}
+
+func (i *Issuer) onUserInfo(w http.ResponseWriter, r *http.Request) {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if i.userInfo == nil || !i.access[token] {
+		http.Error(w, "CANARY of the issuer", http.StatusUnauthorized)
+		return
+	}
+	i.userInfo(w)
+}
+
+// onSignOut ends a session, whose ID token is the hint, and leads back.
+func (i *Issuer) onSignOut(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	i.led = append(i.led, q)
+	if q.Get("client_id") != ClientID || strings.Count(q.Get("id_token_hint"), ".") != 2 {
+		http.Error(w, "the issuer does not know whom to sign out", http.StatusBadRequest)
+		return
+	}
+	http.Redirect(w, r, q.Get("post_logout_redirect_uri"), http.StatusFound)
 }
 
 func (i *Issuer) onKeys(w http.ResponseWriter, _ *http.Request) {
@@ -214,6 +257,7 @@ func (i *Issuer) onToken(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "expires_in": 300}
+	i.access[out["access_token"].(string)] = true
 	out["id_token"] = i.makeToken(nonce, out["access_token"].(string))
 	if i.offline {
 		renewal := rand.Text()

@@ -62,6 +62,15 @@ func (l *Limiter) GreetStore(ctx context.Context) {
 	}
 }
 
+// SetCounts takes other counts: see limits.Limiter.SetCounts.
+func (l *Limiter) SetCounts(cfg limits.Config) error {
+	err := l.shared.SetCounts(cfg)
+	if l.own != nil {
+		err = errors.Join(err, l.own.SetCounts(cfg))
+	}
+	return err
+}
+
 // Close tells the server what it has not heard yet, for a second at most, and closes its
 // connections. A nil Limiter has nothing to close.
 func (l *Limiter) Close() error {

@@ -143,3 +143,13 @@ func CheckUser(user string) error {
 	}
 	return nil
 }
+
+// Arrival is who came back from an issuer's sign-in, and what the issuer takes later.
+type Arrival struct {
+	Principal Principal
+	// Renewal is for asking again about the person; empty where the issuer gives none. It is a secret.
+	Renewal string
+	// Session tells the issuer which of its sessions began so, for the sign-out there; empty where none is wanted. It
+	// names the person, so it goes to the issuer alone.
+	Session string
+}

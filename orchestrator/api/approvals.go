@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -62,7 +63,8 @@ func (s approvals) onList(ctx context.Context, p access.Principal, in *approvals
 		return nil, err
 	}
 	list := []string{p.ID, "approvals", in.State, in.Conversation, in.User, in.Skill}
-	f := approval.Filter{Conversation: in.Conversation, User: in.User, Skill: in.Skill, State: approval.State(in.State), Limit: in.Limit + 1}
+	conversation := s.findListed(ctx, cmp.Or(in.User, p.User), in.Conversation)
+	f := approval.Filter{Conversation: conversation, User: in.User, Skill: in.Skill, State: approval.State(in.State), Limit: in.Limit + 1}
 	if in.State == "all" {
 		f.State, f.All = "", true
 	}

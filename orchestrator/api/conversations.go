@@ -23,8 +23,9 @@ func (s conversations) register() {
 	register(s.API, operation{
 		id: "create-conversation", method: http.MethodPost, path: "/v1/conversations", tag: conversationTag, scopes: whoChats, keyed: true,
 		status: http.StatusCreated, summary: "Begin a conversation",
-		description: "The id may be yours; without one it is made. A conversation is kept, and listed, from its first message on.",
-		fails:       []problem.Code{problem.Overloaded},
+		description: "The id may be yours, among the user's own; without one it is made. " +
+			"A conversation is kept, and listed, from its first message on.",
+		fails: []problem.Code{problem.Overloaded},
 	}, s.onCreate)
 	register(s.API, operation{
 		id: "list-conversations", method: http.MethodGet, path: "/v1/conversations", tag: conversationTag, scopes: whoChats,
@@ -83,9 +84,7 @@ func (s conversations) onCreate(ctx context.Context, p access.Principal, in *cre
 	if in.Body != nil && in.Body.ID != "" {
 		id = in.Body.ID
 	}
-	if _, err := s.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{
-		ID: id, User: user, By: p.NameFor(user), Scope: p.Skills,
-	}); err != nil {
+	if _, err := s.openConversation(ctx, p, user, id, p.Skills); err != nil {
 		return nil, err
 	}
 	out := &createdConversation{Location: "/v1/conversations/" + id}
@@ -113,6 +112,9 @@ func (s conversations) onList(ctx context.Context, p access.Principal, in *conve
 	if err != nil {
 		return nil, err
 	}
+	for i := range found.Conversations {
+		found.Conversations[i].ID = access.ConversationName(user, found.Conversations[i].ID)
+	}
 	return sealPage(s.API, found.Conversations, found.Next, p.ID, "conversations", user), nil
 }
 
@@ -133,10 +135,11 @@ func (s conversations) onShow(ctx context.Context, p access.Principal, in *Conve
 	if err != nil {
 		return nil, err
 	}
-	info, err := s.o.Orchestrator.Conversation(ctx, user, in.ID)
+	info, err := s.showConversation(ctx, user, in.ID)
 	if err != nil {
 		return nil, err
 	}
+	info.ID = in.ID
 	return &conversationInfo{info}, nil
 }
 
@@ -152,7 +155,11 @@ func (s conversations) onPurge(ctx context.Context, p access.Principal, in *Conv
 	if err != nil {
 		return nil, err
 	}
-	return s.purge(ctx, orchestrator.PurgeTarget{User: user, Conversation: in.ID, By: p.Name})
+	id, err := s.findID(ctx, user, in.ID)
+	if err != nil { // one whose purge has not ended is purged again
+		id = in.ID
+	}
+	return s.purge(ctx, orchestrator.PurgeTarget{User: user, Conversation: id, By: p.Name})
 }
 
 func (s conversations) onPurgeUser(ctx context.Context, p access.Principal, in *struct {
@@ -180,8 +187,21 @@ func (s conversations) purge(ctx context.Context, who orchestrator.PurgeTarget) 
 	return out, nil
 }
 
-// openConversation opens a conversation for the user, with the skills that the principal may use.
-func (s conversations) openConversation(ctx context.Context, p access.Principal, user, id string,
+// showConversation returns what is known of what the user calls by name.
+func (s conversations) showConversation(ctx context.Context, user, name string) (info orchestrator.ConversationInfo, err error) {
+	id, err := s.findID(ctx, user, name)
+	if err != nil {
+		return info, err
+	}
+	return s.o.Orchestrator.Conversation(ctx, user, id)
+}
+
+// openConversation opens what the user calls by name, with the skills that the principal may use.
+func (s conversations) openConversation(ctx context.Context, p access.Principal, user, name string,
 	scope skills.Scope) (*orchestrator.Conversation, error) {
+	id, err := s.findID(ctx, user, name)
+	if err != nil {
+		return nil, err
+	}
 	return s.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{ID: id, User: user, By: p.NameFor(user), Scope: scope})
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/api"
+	"github.com/vedette-dev/vedette/sentinel"
 )
 
 func says(words, reply string) map[string]any {
@@ -68,6 +70,74 @@ func TestMessages(t *testing.T) {
 	require.Equal(t, "not_found", h.do("ann", "DELETE", base, nil).code())
 }
 
+// What two users call by one name are two conversations. Neither user's answers tell of the other, and what
+// a user calls by a name is listed, shown and erased under it.
+func TestNamesAreTheUsers(t *testing.T) {
+	h := open(t, changes{rules: []map[string]any{says("hello", "Good day.")}})
+	said := func(who, path, text string) {
+		t.Helper()
+		var got struct {
+			Conversation string
+			state
+		}
+		sent := h.must(who, "POST", path+"/messages", map[string]any{"text": text, "request_id": "r1", "wait_seconds": 60}, &got,
+			"Idempotency-Key", "k-"+who)
+		require.Equal(t, "/v1/conversations/"+got.Conversation+"/requests/r1", sent.Header.Get("Location"))
+		require.Equal(t, path, "/v1/conversations/"+got.Conversation)
+	}
+	said("ann", "/v1/conversations/c1", "hello of ann")
+	said("bob", "/v1/conversations/c1", "hello of bob")
+	for who, other := range map[string]string{"ann": "bob", "bob": "ann"} {
+		var page struct {
+			Data []struct{ ID, User, Text string }
+		}
+		require.NotContains(t, string(h.must(who, "GET", "/v1/conversations/c1/messages", nil, &page).body), "of "+other)
+		require.Equal(t, "hello of "+who, page.Data[0].Text)
+		h.must(who, "GET", "/v1/conversations", nil, &page)
+		require.Len(t, page.Data, 1)
+		require.Equal(t, "c1", page.Data[0].ID)
+		lines, leave := h.follow(who, "/v1/conversations/c1/events")
+		require.Contains(t, awaitLine(t, lines, "data: "), `"conversation":"c1"`)
+		leave()
+	}
+	taken, err := h.o.Conversations(t.Context(), orchestrator.ConversationQuery{User: "bob"})
+	require.NoError(t, err)
+	kept := taken.Conversations[0].ID
+	require.Regexp(t, `^c1\.u[0-9a-f]{24}$`, kept)
+	h.must("bob", "GET", "/v1/conversations/"+kept, nil, nil)
+	require.Equal(t, "not_found", h.do("ann", "GET", "/v1/conversations/"+kept, nil).code(), "another user's id is none of ann's names")
+	var gone struct{ Conversations int }
+	h.must("ann", "DELETE", "/v1/conversations/c1", nil, &gone)
+	require.Equal(t, 1, gone.Conversations)
+	require.Equal(t, "not_found", h.do("ann", "GET", "/v1/conversations/c1", nil).code())
+	require.Equal(t, "gone", h.do("ann", "POST", "/v1/conversations/c1/messages", map[string]any{"text": "hello of ann", "request_id": "r1",
+		"wait_seconds": 60}, "Idempotency-Key", "k-ann").code(), "what was kept under a key went with it")
+	h.must("bob", "GET", "/v1/conversations/c1", nil, nil)
+}
+
+// A conversation that the program or the pages began is reached by its id, and the user's own name for another
+// doesn't hide it.
+func TestIDsOfOtherDoors(t *testing.T) {
+	h := open(t, changes{rules: []map[string]any{says("hello", "Good day.")}})
+	for user, id := range map[string]string{"ann": "c7", "bob": "c8"} {
+		c, err := h.o.Open(t.Context(), orchestrator.ConversationOptions{ID: id, User: user})
+		require.NoError(t, err)
+		_, err = c.Send(t.Context(), "hello")
+		require.NoError(t, err)
+	}
+	var info struct{ ID, User string }
+	h.must("ann", "GET", "/v1/conversations/c7", nil, &info)
+	require.Equal(t, "c7", info.ID)
+	require.Equal(t, "not_found", h.do("ann", "GET", "/v1/conversations/c8", nil).code())
+	h.must("ann", "POST", "/v1/conversations/c8/messages", map[string]any{"text": "hello"}, nil)
+	h.must("ann", "GET", "/v1/conversations/c8", nil, &info)
+	require.Equal(t, "ann", info.User)
+	made := sentinel.NewID()
+	h.must("ann", "POST", "/v1/conversations/"+made+"/messages", map[string]any{"text": "hello"}, nil)
+	_, err := h.o.Conversation(t.Context(), "ann", made)
+	require.NoError(t, err, "what has the form of an id made here is kept under it")
+}
+
 // Another user's conversation is not there, whatever is asked of it; naming another user needs act_as.
 func TestOthersConversationsAreNotThere(t *testing.T) {
 	h := open(t, changes{rules: []map[string]any{says("hello", "Good day.")}})
@@ -77,9 +147,9 @@ func TestOthersConversationsAreNotThere(t *testing.T) {
 		method, path string
 		body         any
 	}{
-		{"GET", "/v1/conversations/c1", nil}, {"GET", "/v1/conversations/c1/messages", nil}, {"POST", "/v1/conversations/c1/messages", text},
-		{"DELETE", "/v1/conversations/c1", nil}, {"GET", "/v1/conversations/c1/events", nil}, {"GET", "/v1/conversations/c1/requests/r1", nil},
-		{"POST", "/v1/conversations/c1/requests/r1/cancel", nil}, {"POST", "/v1/conversations", map[string]any{"id": "c1"}},
+		{"GET", "/v1/conversations/c1", nil}, {"GET", "/v1/conversations/c1/messages", nil},
+		{"DELETE", "/v1/conversations/c1", nil}, {"GET", "/v1/conversations/c1/requests/r1", nil},
+		{"POST", "/v1/conversations/c1/requests/r1/cancel", nil},
 	} {
 		others := h.do("bob", c.method, c.path, c.body)
 		require.Equal(t, "not_found", others.code(), "%s %s: %s", c.method, c.path, others.body)

@@ -59,12 +59,12 @@ func (s events) onFollow(c huma.Context, operation string, in *eventsInput) {
 		if err != nil {
 			return nil, err
 		}
-		return relay(ctx, s.API, func(tell func(sent) bool) { s.follow(ctx, conv, after, tell) }), nil
+		return relay(ctx, s.API, func(tell func(sent) bool) { s.follow(ctx, conv, in.ID, after, tell) }), nil
 	})
 }
 
 // follow tells a reader what happens until it leaves or the conversation ends.
-func (s events) follow(ctx context.Context, conv *orchestrator.Conversation, after int64, tell func(sent) bool) {
+func (s events) follow(ctx context.Context, conv *orchestrator.Conversation, name string, after int64, tell func(sent) bool) {
 	for e, err := range conv.Events(ctx, after) {
 		if errors.Is(err, ctx.Err()) && err != nil {
 			return
@@ -74,6 +74,7 @@ func (s events) follow(ctx context.Context, conv *orchestrator.Conversation, aft
 			tell(sent{kind: string(last.Kind), data: last})
 			return
 		}
+		e.Conversation = name
 		if !tell(sent{id: strconv.FormatInt(e.ID, 10), kind: string(e.Kind), data: s.view.newEvent(e)}) {
 			return
 		}

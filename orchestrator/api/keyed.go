@@ -43,9 +43,17 @@ func (a keyedRequests) serveKeyed(w http.ResponseWriter, r *http.Request, body [
 		problem.Write(w, r, problem.New(problem.BadRequest, "the request has more than one "+keyHeader))
 		return
 	}
+	user, conversation := userOf(p, r), r.PathValue("conversation")
+	var err error
+	if conversation != "" {
+		if conversation, err = a.findID(r.Context(), user, conversation); err != nil {
+			problem.Write(w, r, a.explainFailure(r.Context(), "idempotency", err))
+			return
+		}
+	}
 	turn, err := a.keeper.Begin(r.Context(), idempotency.Request{
 		Principal: p.ID, Key: values[0], Method: r.Method, Target: r.URL.RequestURI(), Body: body,
-		User: userOf(p, r), Conversation: r.PathValue("conversation"),
+		User: user, Conversation: conversation,
 	})
 	if err != nil {
 		problem.Write(w, r, a.explainKey(r.Context(), err))

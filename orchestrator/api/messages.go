@@ -98,7 +98,7 @@ func (s messages) onSend(ctx context.Context, p access.Principal, in *sendInput)
 	if in.Body.Wait != nil {
 		wait = time.Duration(*in.Body.Wait) * time.Second
 	}
-	w := waiting{conv: conv, request: r.ID, text: r.Text, wait: wait, stays: true}
+	w := waiting{conv: conv, name: in.ID, request: r.ID, text: r.Text, wait: wait, stays: true}
 	return s.awaitReply(ctx, w, func(ctx context.Context) (orchestrator.Reply, error) { return conv.SendRequest(ctx, r) })
 }
 
@@ -156,7 +156,7 @@ func (s messages) onShow(ctx context.Context, p access.Principal, in *showInput)
 	if err != nil {
 		return nil, err
 	}
-	w := waiting{conv: conv, request: in.Request, wait: time.Duration(in.Wait) * time.Second}
+	w := waiting{conv: conv, name: in.ID, request: in.Request, wait: time.Duration(in.Wait) * time.Second}
 	return s.awaitReply(ctx, w, func(ctx context.Context) (orchestrator.Reply, error) { return conv.Reply(ctx, in.Request) })
 }
 
@@ -166,7 +166,7 @@ func (s messages) findConversation(ctx context.Context, p access.Principal, in *
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.o.Orchestrator.Conversation(ctx, user, in.ID); err != nil {
+	if _, err := conversations(s).showConversation(ctx, user, in.ID); err != nil {
 		return nil, err
 	}
 	return conversations(s).openConversation(ctx, p, user, in.ID, p.Skills)
@@ -174,8 +174,9 @@ func (s messages) findConversation(ctx context.Context, p access.Principal, in *
 
 // waiting is a caller that waits for the answer to a request.
 type waiting struct {
-	conv    *orchestrator.Conversation
-	request string
+	conv *orchestrator.Conversation
+	// name is what the caller calls the conversation.
+	name, request string
 	// text is what was sent under the request's id; empty where a caller asks for one that was sent before.
 	text string
 	wait time.Duration
@@ -198,8 +199,8 @@ func (s messages) awaitReply(ctx context.Context, w waiting, ask func(context.Co
 	if !w.stays || state != stateQueued {
 		leave()
 	}
-	out := &sentRequest{Status: http.StatusAccepted, Body: requestState{Conversation: w.conv.ID(), Request: w.request, State: state}}
-	out.Location = "/v1/conversations/" + w.conv.ID() + "/requests/" + w.request
+	out := &sentRequest{Status: http.StatusAccepted, Body: requestState{Conversation: w.name, Request: w.request, State: state}}
+	out.Location = "/v1/conversations/" + w.name + "/requests/" + w.request
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

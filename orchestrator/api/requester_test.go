@@ -65,7 +65,7 @@ func TestRequesterWhoSentTheMessage(t *testing.T) {
 		"wait_seconds": 0}, nil)
 	pending := func() (out approval.Item) {
 		require.Eventually(t, func() bool {
-			list, err := h.o.Parts().Inbox.List(t.Context(), approval.Filter{Conversation: "c1"})
+			list, err := h.o.Parts().Inbox.List(t.Context(), approval.Filter{User: "dora"})
 			require.NoError(t, err)
 			if len(list) == 1 {
 				out = list[0]

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/policies"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/skills"
@@ -98,17 +100,36 @@ func (r *reloader) take(ctx context.Context, next *config.Config, by string) (Re
 	if err != nil {
 		return out, next.Locate(err)
 	}
+	who, err := newApprovalPolicy(next)
+	if err != nil {
+		return out, next.Locate(err)
+	}
 	if err := r.record(ctx, sentinel.RecordReloaded, by, out, next); err != nil {
 		return out, err
 	}
-	if out.Old != out.New {
-		if err := r.parts.Checkpoint.SetPolicy(pol); err != nil {
-			return out, err
-		}
+	if err := r.exchange(next, pol, who, out.Old != out.New); err != nil {
+		return out, err
 	}
 	r.withdrawn.Store(&withdrawn)
 	r.running.Store(next)
 	return out, nil
+}
+
+// exchange puts in force what was built of a configuration. judges says that it judges otherwise than the running
+// one: with an equal one standing approvals and what is judged go on.
+func (r *reloader) exchange(next *config.Config, pol sentinel.Policy, who *approval.Policy, judges bool) error {
+	if err := r.parts.counts.limiter.SetCounts(limitNumbers(next)); err != nil {
+		return err
+	}
+	if judges {
+		if err := r.parts.Checkpoint.SetPolicy(pol); err != nil {
+			return err
+		}
+	}
+	if in := r.parts.Inbox; in != nil && !reflect.DeepEqual(r.running.Load().Approvals.Who, next.Approvals.Who) {
+		in.SetPolicy(who)
+	}
+	return nil
 }
 
 // refuseChanges returns a *RefusedReload where any change can't be taken up.

@@ -226,7 +226,10 @@ func TestReloadThatIsNotOnRecord(t *testing.T) {
 func (b *bureau) reload(settings string) error {
 	b.t.Helper()
 	file := filepath.Join(b.dir, "vedette.yaml")
-	require.NoError(b.t, os.WriteFile(file, []byte(bureauHead+settings+"judge: {threshold: 0, ask_below: 0}\n"), 0o600))
+	if !strings.Contains(settings, "judge:") {
+		settings += "judge: {threshold: 0, ask_below: 0}\n"
+	}
+	require.NoError(b.t, os.WriteFile(file, []byte(bureauHead+settings), 0o600))
 	cfg, err := config.Load(file, config.Options{KnownSkills: []string{"paper.send"}})
 	require.NoError(b.t, err)
 	_, err = b.Reload(b.t.Context(), cfg, "file")
@@ -254,6 +257,99 @@ func TestReloadMeetsHeldCalls(t *testing.T) {
 		require.Len(t, list, 1)
 		require.Contains(t, string(list[0].Body), `"policy":"`+want+`"`)
 	}
+}
+
+// Who may answer is exchanged under a call that waits: its answers are counted again by the new rules, those who may
+// answer no more count no more, and a call that no person can approve by now is refused.
+func TestReloadOfWhoMayAnswer(t *testing.T) {
+	who := func(rules string) string {
+		return bureauAsks + "reload: {allow_loosening: true}\napprovals: {timeout: 10m, inbox: true, who: [" + rules + "]}\n"
+	}
+	for name, tc := range map[string]struct {
+		before, after string
+		says          []string // who says yes before, and after
+		late          string
+		code          string // empty: the call runs
+	}{
+		"fewer suffice":         {"{min: 2}", "{min: 1}", []string{"cat"}, "", ""},
+		"more are needed":       {"{min: 1, users: [ann]}", "{min: 2, users: [ann]}", nil, "dan eve", ""},
+		"a yes counts no more":  {"{min: 2}", "{min: 2, approvers: [dan, eve]}", []string{"cat"}, "dan eve", ""},
+		"the same, as a person": {"{min: 2}", "{min: 2, approvers: [cat, eve]}", []string{"cat"}, "eve", ""},
+		"none may":              {"{min: 1}", "{approvers: [ann], exclude_requester: true}", nil, "", sentinel.CodeApprovalNobody},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := openBureau(t, who(tc.before))
+			got, leave := b.invoke(false)
+			defer leave()
+			answer := func(by string) error {
+				i := b.list(approval.Filter{All: true})[0]
+				_, err := b.Inbox.Answer(t.Context(), approval.Answer{Approval: i.ID, Word: approval.Yes, By: by, Via: "test", Digest: i.Digest})
+				return err
+			}
+			for _, by := range tc.says {
+				require.NoError(t, answer(by))
+			}
+			require.Zero(t, b.runs())
+			require.NoError(t, b.reload(who(tc.after)))
+			for _, by := range strings.Fields(tc.late) {
+				require.Zero(t, b.runs(), "before %s", by)
+				require.NoError(t, answer(by))
+			}
+			var end invoked
+			select {
+			case end = <-got:
+			case <-time.After(time.Minute):
+				require.FailNow(t, "the call still waits")
+			}
+			if tc.code == "" {
+				require.NoError(t, end.err)
+				require.Equal(t, 1, b.runs())
+				return
+			}
+			var no *skills.Refusal
+			require.ErrorAs(t, end.err, &no)
+			require.Equal(t, tc.code, no.Code)
+			require.Zero(t, b.runs())
+		})
+	}
+}
+
+// Fewer calls hold at once, also for an agent and a turn under way. Without reload.allow_loosening more don't.
+func TestReloadOfLimits(t *testing.T) {
+	settings := func(calls string) string {
+		return strings.Replace(officeHead, "agent: {calls: 1000}", "agent: {calls: "+calls+"}", 1)
+	}
+	o := &office{t: t, file: filepath.Join(t.TempDir(), "vedette.yaml"), mail: skillsYAML}
+	load := func(calls string) *config.Config {
+		require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(o.file), "skills.yaml"), []byte(skillsYAML), 0o600))
+		require.NoError(t, os.WriteFile(o.file, []byte(settings(calls)), 0o600))
+		cfg, err := config.Load(o.file, config.Options{})
+		require.NoError(t, err)
+		return cfg
+	}
+	p, err := assembly.Build(t.Context(), load("3"), assembly.Options{})
+	require.NoError(t, err)
+	o.Parts = p
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	desk := p.Checkpoint.Desk(grant(t, "do it", "fs.read"))
+	read := json.RawMessage(`{"path":"` + filepath.Join(filepath.Dir(o.file), "workspace", "a.txt") + `"}`)
+	for range 2 {
+		_, err = desk.Invoke(t.Context(), "fs.read", read)
+		require.NoError(t, err)
+	}
+	_, err = p.Reload(t.Context(), load("2"), "file")
+	require.NoError(t, err)
+	var no *skills.Refusal
+	_, err = desk.Invoke(t.Context(), "fs.read", read)
+	require.ErrorAs(t, err, &no)
+	require.Equal(t, "limits.agent_calls", no.Code)
+	_, err = p.Reload(t.Context(), load("4"), "file")
+	var refused *assembly.RefusedReload
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "limits.agent.calls", refused.Loosening[0].Path)
+	_, err = desk.Invoke(t.Context(), "fs.read", read)
+	require.ErrorAs(t, err, &no)
 }
 
 // A standing approval holds under the policy that it was made under: under another a person is asked.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"net/http"
 	"regexp"
 	"slices"
@@ -34,7 +33,7 @@ func (d *Door) onCompletion(w http.ResponseWriter, r *http.Request) {
 		writeFailure(w, *f)
 		return
 	}
-	w.Header().Set(ConversationHeader, a.thread.Conversation)
+	w.Header().Set(ConversationHeader, a.thread.Name)
 	h := newHead(q.Model, d.o.Now())
 	a.out = &whole{head: h, w: w}
 	if q.Stream {
@@ -144,18 +143,8 @@ func (d *Door) findThread(r *http.Request, p access.Principal, user string) (thr
 	if name != "" && !nameForm.MatchString(name) { // now: the name of a conversation is written down before it is opened
 		return threads.Thread{}, d.explain(ctx, orchestrator.ErrBadID)
 	}
-	t, err := d.threads.Find(ctx, p.ID, user, name, func() (bool, error) {
-		_, err := d.o.Orchestrator.Conversation(ctx, "", name)
-		if errors.Is(err, orchestrator.ErrUnknownConversation) {
-			return false, nil
-		}
-		return true, err
-	})
-	switch {
-	case errors.Is(err, threads.ErrOther):
-		return t, &failure{Status: http.StatusNotFound, Type: typeInvalid, Code: "conversation_not_found",
-			Message: "this token has no conversation of the name in " + ConversationHeader + "; take another name, or leave the header out"}
-	case err != nil:
+	t, err := d.threads.Find(ctx, p.ID, user, name)
+	if err != nil {
 		return t, d.explain(ctx, err)
 	}
 	return t, nil

@@ -9,7 +9,7 @@
 // # Conversations
 //
 // The protocol has none: a client sends all that was said with each request. Here a request belongs to
-// the conversation that the header X-Vedette-Conversation names, which is bound to the token that began
+// the conversation that the header X-Vedette-Conversation names, which is the token's own name for
 // it. Without the header it belongs to the token's own conversation, until the token was idle for
 // Options.Idle. So taint, limits and approvals outlive the request.
 //

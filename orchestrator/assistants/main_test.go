@@ -293,11 +293,26 @@ func (h *house) answer(word approval.Word) {
 }
 
 // conversation returns what lists the messages of a conversation.
-func (h *house) conversation(user, id string) func() ([]orchestrator.Message, error) {
+func (h *house) conversation(user, name string) func() ([]orchestrator.Message, error) {
+	id := h.info(user, name).ID
 	c, err := h.o.Open(context.Background(), orchestrator.ConversationOptions{ID: id, User: user})
 	require.NoError(h.t, err)
 	return func() ([]orchestrator.Message, error) {
 		page, err := c.Messages(context.Background(), orchestrator.MessageQuery{})
 		return page.Messages, err
 	}
+}
+
+// info is what is known of the conversation that a token of the user calls by name.
+func (h *house) info(user, name string) orchestrator.ConversationInfo {
+	h.t.Helper()
+	list, err := h.o.Conversations(context.Background(), orchestrator.ConversationQuery{User: user})
+	require.NoError(h.t, err)
+	for _, c := range list.Conversations {
+		if strings.HasPrefix(c.ID, name+".u") {
+			return c
+		}
+	}
+	require.Failf(h.t, "no conversation", "%s of %s: %v", name, user, list)
+	return orchestrator.ConversationInfo{}
 }

@@ -131,7 +131,7 @@ var meanings = map[Code]meaning{
 	},
 	TooLarge: {
 		http.StatusRequestEntityTooLarge, "The request is too large",
-		"Send less; server.limits.body says how much may be sent.",
+		"Send less: detail says how much may be sent here. server.limits.body bounds each body, and some operations take less.",
 	},
 	MediaType: {
 		http.StatusUnsupportedMediaType, "The body has another type",

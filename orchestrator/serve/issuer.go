@@ -29,7 +29,8 @@ func newIssuer(c config.ServerOIDC, log *slog.Logger) (*oidc.Issuer, error) {
 		Issuer: c.Issuer, Audience: c.Audience, UserClaim: c.UserClaim, ScopesClaim: c.ScopesClaim, ScopePrefix: c.ScopePrefix,
 		Scopes: readScopes(c.Scopes), GroupsClaim: c.GroupsClaim, Groups: map[string][]access.Scope{}, UserTurns: c.UserTurns,
 		Limits: access.Limits{PerMinute: c.PerMinute}, Log: log,
-		Client: oidc.Client{ID: c.SignIn.ClientID, Secret: secret, Scopes: c.SignIn.Scopes},
+		Client: oidc.Client{ID: c.SignIn.ClientID, Secret: secret, Scopes: c.SignIn.Scopes, UserInfo: c.SignIn.UserInfo,
+			SignOut: c.SignIn.SignOut},
 	}
 	for _, g := range c.Groups {
 		o.Groups[g.Group] = readScopes(g.Scopes)

@@ -14,7 +14,8 @@
 // The package isn't stable: docs/api.md lists those that are.
 //
 // The model review is off unless Options.Config says otherwise: a script that plays the
-// reviewer tests the script. Approvals are refused until a test calls Answer.
+// reviewer tests the script. Approvals are refused until a test calls Answer, or wait in the inbox where
+// Options.Config turns it on. Handlers such as those of orchestrator/api take Kit.Orchestrator.
 //
 // What not to do: don't use a Kit outside of tests; don't test a prompt with a script,
 // which answers what it is told to; don't assert on the order of decisions of agents that

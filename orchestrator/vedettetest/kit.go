@@ -22,7 +22,8 @@ import (
 type Options struct {
 	// Skills are the program's own.
 	Skills []*skills.GoSkill
-	// Config is more YAML: permissions, limits, answers. Models, roles and ledger are the Kit's.
+	// Config is more YAML: permissions, limits, answers. Models, roles and ledger are the Kit's. With
+	// approvals: {inbox: true} questions wait in the inbox, Kit.Parts().Inbox, and Kit.Answer answers none.
 	Config string
 	// Log hears what an operator would; nil is silent.
 	Log *slog.Logger
@@ -39,13 +40,14 @@ type Kit struct {
 	mu      sync.Mutex
 	answer  func(skill string, arguments json.RawMessage) (approver string, yes bool)
 	decided []orchestrator.Step
-	taken   int // of those, that the test has asked about
+	taken   int                        // of those, that the test has asked about
+	args    map[string]json.RawMessage // of calls, by their ids
 }
 
 // New starts a Vedette that ends with the test. The parts are played by the models.
 func New(t testing.TB, o Options, parts ...Part) *Kit {
 	t.Helper()
-	k := &Kit{t: t}
+	k := &Kit{t: t, args: map[string]json.RawMessage{}}
 	k.Models = k.serveScript(parts)
 	file := filepath.Join(t.TempDir(), "vedette.yaml")
 	yaml := fmt.Sprintf("version: 1\nmodels: {scripted: {model: scripted, base_url: %q}}\n"+
@@ -60,9 +62,11 @@ func New(t testing.TB, o Options, parts ...Part) *Kit {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	k.Orchestrator, err = orchestrator.New(t.Context(), cfg, orchestrator.Options{
-		Skills: o.Skills, Approver: approver{k}, Observe: k.record, NoReview: !strings.Contains(o.Config, "sentinel:"), Log: o.Log,
-	})
+	options := orchestrator.Options{Skills: o.Skills, Observe: k.record, NoReview: !strings.Contains(o.Config, "sentinel:"), Log: o.Log}
+	if !cfg.Approvals.Inbox {
+		options.Approver = approver{k}
+	}
+	k.Orchestrator, err = orchestrator.New(t.Context(), cfg, options)
 	k.must(err)
 	t.Cleanup(func() {
 		if err := k.Close(context.WithoutCancel(t.Context())); err != nil {
@@ -123,6 +127,13 @@ func (k *Kit) Decisions() []orchestrator.Step {
 	return append([]orchestrator.Step(nil), k.decided...)
 }
 
+// Arguments are those of a decision's call, in canonical form; nil where it never became a call.
+func (k *Kit) Arguments(s orchestrator.Step) json.RawMessage {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.args[s.Call]
+}
+
 // RequireDecision takes the next decision and ends the test where it is another: its outcome
 // is allow, deny or defer, its code the refusal's, "" for an allowed call.
 func (k *Kit) RequireDecision(skill, outcome, code string) orchestrator.Step {
@@ -170,6 +181,9 @@ func (k *Kit) record(e sentinel.Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.decided = append(k.decided, s)
+	if e.Kind == sentinel.RecordDecision {
+		k.args[s.Call] = json.RawMessage(e.Call.Args())
+	}
 }
 
 // approver answers as the test says.

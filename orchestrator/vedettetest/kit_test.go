@@ -3,13 +3,17 @@ package vedettetest_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/vedettetest"
+	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -56,6 +60,7 @@ func TestKit(t *testing.T) {
 			reply := kit.Send("invite bob@example.com")
 			require.Equal(t, "That is all.", reply.Text)
 			step := kit.RequireDecision("mail.send", row.outcome, row.code)
+			require.JSONEq(t, `{"To":"bob@example.com"}`, string(kit.Arguments(step)))
 			kit.RequireNoFurther()
 			require.Equal(t, row.outcome == "allow", len(sent) == 1)
 			require.Equal(t, row.answer != nil, step.Approver == "ann")
@@ -100,4 +105,36 @@ func TestKitExample(t *testing.T) {
 	kit.RequireDecision("mail.send", "deny", "permission.denied")
 	kit.RequireNoFurther()
 	require.Empty(t, sent)
+}
+
+// A program whose people answer in the inbox: the question waits there, whoever asked, until it is answered.
+func TestKitWithAnInbox(t *testing.T) {
+	var sent []string
+	kit := vedettetest.New(t, vedettetest.Options{
+		Skills: []*skills.GoSkill{mail(t, &sent)}, Config: asks + "approvals: {inbox: true, who: [{approvers: [boss]}]}\n",
+	}, parts()...)
+	ended := make(chan string, 1)
+	go func() {
+		c, err := kit.Open(context.WithoutCancel(t.Context()), orchestrator.ConversationOptions{ID: "c1", User: "ann"})
+		if err != nil {
+			ended <- err.Error()
+			return
+		}
+		reply, err := c.Send(context.WithoutCancel(t.Context()), "invite bob@example.com")
+		ended <- fmt.Sprint(reply.Text, err)
+	}()
+	inbox := kit.Parts().Inbox
+	var list []approval.Item
+	require.Eventually(t, func() bool {
+		var err error
+		list, err = inbox.List(t.Context(), approval.Filter{Conversation: "c1"})
+		return err == nil && len(list) == 1
+	}, 2*time.Minute, time.Millisecond)
+	for _, by := range []string{"ann", "boss"} {
+		_, err := inbox.Answer(t.Context(), approval.Answer{Approval: list[0].ID, Word: approval.Yes, Digest: list[0].Digest, By: by})
+		require.Equal(t, by == "boss", err == nil, "%v", err)
+	}
+	require.Equal(t, "That is all.<nil>", <-ended)
+	require.Equal(t, "boss", kit.RequireDecision("mail.send", "allow", "").Approver)
+	require.Len(t, sent, 1)
 }

@@ -49,11 +49,11 @@ func (d redirect) onLeave(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.setJourney(w, r, sealed)
-	d.show(w, http.StatusOK, "leave", leaveView{address, d.o.Issuer.Name()})
+	d.show(w, http.StatusOK, "leave", leaveView{address, d.o.Issuer.Name(), "in"})
 }
 
-// leaveView is the page that leads to the issuer.
-type leaveView struct{ Address, Issuer string }
+// leaveView is the page that leads to the issuer, to sign in or out.
+type leaveView struct{ Address, Issuer, Way string }
 
 // setJourney sets the cookie of a sign-in at the issuer; an empty value takes it away. It isn't strict: the
 // issuer's redirect comes from another site.
@@ -71,18 +71,18 @@ func (d redirect) onReturn(w http.ResponseWriter, r *http.Request) {
 		d.showTrouble(w, r, access.ErrUnauthenticated, "")
 		return
 	}
-	p, renewal, err := d.o.Issuer.Finish(r.Context(), d.origin+pathCallback, j.Attempt, r.URL.Query())
+	came, err := d.o.Issuer.Finish(r.Context(), d.origin+pathCallback, j.Attempt, r.URL.Query())
 	if err != nil {
 		d.showTrouble(w, r, err, j.Next)
 		return
 	}
 	d.setJourney(w, r, "")
-	if !hasArea(p) {
+	if !hasArea(came.Principal) {
 		signin(d).showForm(w, r, http.StatusForbidden, signInView{Problem: "The issuer knows you, and these pages have nothing for you. " +
 			"An operator gives rights to groups: server.auth.oidc.groups."})
 		return
 	}
-	signin(d).begin(w, r, p, renewal)
+	signin(d).begin(w, r, came)
 	if !local.MatchString(j.Next) {
 		j.Next = "/"
 	}

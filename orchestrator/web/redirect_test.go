@@ -24,6 +24,14 @@ import (
 // do nothing here.
 func openAtIssuer(t *testing.T, change func(*web.Options)) (*house, *testissuer.Issuer) {
 	t.Helper()
+	return openAtClient(t, oidc.Client{}, change)
+}
+
+// openAtClient is openAtIssuer with more of the client.
+func openAtClient(t *testing.T, client oidc.Client, change func(*web.Options)) (*house, *testissuer.Issuer) {
+	t.Helper()
+	client.ID, client.Secret = testissuer.ClientID, testissuer.ClientSecret
+	client.Scopes = []string{"email", "groups", "offline_access"}
 	is, c := testissuer.Start(t, ""), &clock{}
 	is.Set(testissuer.Clock(c.now))
 	log := &syncBuffer{}
@@ -31,7 +39,7 @@ func openAtIssuer(t *testing.T, change func(*web.Options)) (*house, *testissuer.
 		Issuer: is.URL, Audience: "vedette", UserClaim: "email", Now: c.now, Log: slog.New(slog.NewTextHandler(log, nil)),
 		Transport: is.Client().Transport, // it ends with the issuer
 		Groups:    map[string][]access.Scope{"staff": {access.Approve, access.Chat}, "readers": {access.Check}},
-		Client:    oidc.Client{ID: testissuer.ClientID, Secret: testissuer.ClientSecret, Scopes: []string{"email", "groups", "offline_access"}},
+		Client:    client,
 	})
 	require.NoError(t, err)
 	o := web.Options{Issuer: issuer, Idle: 2 * time.Hour}
@@ -394,4 +402,91 @@ func TestIssuerOnly(t *testing.T) {
 	require.True(t, h.signInAtIssuer().isIn())
 	_, err := web.New(web.Options{Orchestrator: h.o, Guard: h.guard, IssuerOnly: true})
 	require.Error(t, err)
+}
+
+// What the ID token lacks of user and groups comes from the issuer's UserInfo, about the same person alone. What
+// the ID token says stays.
+func TestIssuerUserInfo(t *testing.T) {
+	told := func(status int, kind, body string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", kind)
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(body))
+		}
+	}
+	says := func(body string) func(http.ResponseWriter) { return told(200, "application/json;charset=utf-8", body) }
+	const whole = `{"sub":"s-1","email":"zoe@example.com","email_verified":true,"groups":["staff"]}`
+	for name, c := range map[string]struct {
+		lacks  string
+		info   func(http.ResponseWriter)
+		status int
+		user   string
+	}{
+		"all of it":           {"email email_verified groups", says(whole), 200, "zoe@example.com"},
+		"groups alone":        {"groups", says(whole), 200, "ann@example.com"},
+		"nothing":             {"", says(whole), 200, "ann@example.com"},
+		"no groups":           {"groups", says(`{"sub":"s-1"}`), 403, ""},
+		"no user":             {"email", says(`{"sub":"s-1","groups":["staff"]}`), 401, ""},
+		"not verified there":  {"email", says(`{"sub":"s-1","email":"zoe@example.com"}`), 401, ""},
+		"another person":      {"email", says(strings.Replace(whole, "s-1", "s-2", 1)), 401, ""},
+		"no person":           {"groups", says(`{"groups":["staff"]}`), 401, ""},
+		"scopes are no claim": {"groups", says(`{"sub":"s-1","scope":"vedette:approve"}`), 403, ""},
+		"refused":             {"groups", told(403, "application/json", whole), 401, ""},
+		"led elsewhere":       {"groups", told(302, "application/json", whole), 401, ""},
+		"no JSON":             {"groups", told(200, "application/json", "CANARY"), 401, ""},
+		"signed":              {"groups", told(200, "application/jwt", whole), 401, ""},
+		"too long":            {"groups", says(whole + strings.Repeat(" ", 64<<10)), 401, ""},
+		"broken":              {"groups", told(502, "text/plain", "CANARY"), 503, ""},
+		"none there":          {"groups", nil, 503, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, is := openAtClient(t, oidc.Client{UserInfo: true}, nil)
+			is.Set(testissuer.UserInfo(c.info), testissuer.Claims(func(claims map[string]any) {
+				for _, name := range strings.Fields(c.lacks) {
+					delete(claims, name)
+				}
+			}))
+			b := h.browser()
+			p := b.follow(b.leave(""))
+			require.Equal(t, c.status, p.StatusCode, p.body)
+			require.NotContains(t, p.body, "CANARY")
+			require.Equal(t, c.user != "", b.isIn())
+			if c.user != "" {
+				require.Contains(t, b.get("/approvals").text(), c.user)
+			}
+		})
+	}
+}
+
+// Who signs out here signs out at the issuer, which leads back to our sign-in; where it has no address for that, or
+// the person came with a token, they sign out here alone.
+func TestIssuerSignOut(t *testing.T) {
+	h, is := openAtClient(t, oidc.Client{SignOut: true}, nil)
+	out := func(b *browser) shown {
+		return b.post("/logout", url.Values{"csrf": {b.get("/approvals").field("csrf")}})
+	}
+	b := h.signInAtIssuer()
+	require.Equal(t, "/login", out(b).Request.URL.Path, "the issuer has no address for it")
+	is.Set(testissuer.SignOut(is.URL + "/end?tenant=1"))
+	h.clock.advance(2 * time.Hour) // it is asked again what it has
+	b = h.signInAtIssuer()
+	p := out(b)
+	require.Equal(t, 200, p.StatusCode)
+	require.Equal(t, "no-referrer", p.Header.Get("Referrer-Policy"))
+	require.False(t, b.isIn(), "the session here has ended, whatever becomes of the one there")
+	to := html.UnescapeString(href.FindStringSubmatch(p.body)[1])
+	u, err := url.Parse(to)
+	require.NoError(t, err)
+	q := u.Query()
+	require.Equal(t, []string{"1", testissuer.ClientID, h.server.URL + "/login"},
+		[]string{q.Get("tenant"), q.Get("client_id"), q.Get("post_logout_redirect_uri")})
+	require.Equal(t, 2, strings.Count(q.Get("id_token_hint"), "."))
+	require.Contains(t, b.follow(to).text(), "Sign in")
+	byToken := h.signIn("bob")
+	require.Equal(t, "/login", out(byToken).Request.URL.Path)
+	for _, address := range []string{"http://evil.example.com/end", "javascript:alert(1)", "://"} {
+		is.Set(testissuer.SignOut(address))
+		h.clock.advance(2 * time.Hour)
+		require.Equal(t, "/login", out(h.signInAtIssuer()).Request.URL.Path, address)
+	}
 }

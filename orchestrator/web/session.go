@@ -23,6 +23,7 @@ type session struct {
 	begun, used  time.Time
 	sessionToken string // the CSRF token of its forms
 	renewal      *renewal
+	atIssuer     string // names its session there; empty where signing out here is all
 }
 
 // renewal is how the issuer is asked again about a principal; nil where it can't be.
@@ -52,15 +53,15 @@ func newSecret() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// begin makes a session and returns its id. token is what the issuer takes to renew it, if anything.
-func (s *sessions) begin(p access.Principal, token string) string {
+// begin makes a session and returns its id.
+func (s *sessions) begin(came access.Arrival) string {
 	id, now := newSecret(), s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.makeRoom(p.ID)
-	one := &session{principal: p, begun: now, used: now, sessionToken: newSecret()}
-	if token != "" {
-		one.renewal = &renewal{token: token}
+	s.makeRoom(came.Principal.ID)
+	one := &session{principal: came.Principal, begun: now, used: now, sessionToken: newSecret(), atIssuer: came.Session}
+	if came.Renewal != "" {
+		one.renewal = &renewal{token: came.Renewal}
 	}
 	s.all[sha256.Sum256([]byte(id))] = one
 	return id

@@ -71,7 +71,7 @@ func (s signin) onSignIn(w http.ResponseWriter, r *http.Request) {
 		s.showForm(w, r, status, again)
 		return
 	}
-	s.begin(w, r, p, "")
+	s.begin(w, r, access.Arrival{Principal: p})
 	if again.Next == "" {
 		again.Next = "/"
 	}
@@ -103,12 +103,12 @@ func (s signin) readForm(w http.ResponseWriter, r *http.Request, names ...string
 }
 
 // begin begins the session of a principal in this browser, and ends the one that it had.
-func (s signin) begin(w http.ResponseWriter, r *http.Request, p access.Principal, renewal string) {
+func (s signin) begin(w http.ResponseWriter, r *http.Request, came access.Arrival) {
 	if old := s.readCookie(r, cookieSession); old != "" {
 		s.sessions.finish(old)
 	}
 	s.setCookie(w, r, cookieSignIn, "")
-	s.setCookie(w, r, cookieSession, s.sessions.begin(p, renewal))
+	s.setCookie(w, r, cookieSession, s.sessions.begin(came))
 }
 
 // admit returns who a token is of, or why it lets no person in here.
@@ -144,5 +144,12 @@ func (s signin) onSignOut(w http.ResponseWriter, r *http.Request) {
 	}
 	s.sessions.finish(v.id)
 	s.setCookie(w, r, cookieSession, "")
+	if v.atIssuer != "" {
+		if address := s.o.Issuer.SignOut(r.Context(), s.origin+"/login", v.atIssuer); address != "" {
+			w.Header().Set("Referrer-Policy", "no-referrer")
+			s.show(w, http.StatusOK, "leave", leaveView{address, s.o.Issuer.Name(), "out"})
+			return
+		}
+	}
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }

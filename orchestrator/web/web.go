@@ -30,12 +30,13 @@ type Guard interface {
 
 // Issuer signs people in at its own pages; *oidc.Issuer is one. Begin returns the address to which a
 // browser is led, and an attempt, which is secret. Finish says who came back to the callback. Renew asks
-// again about a person who signed in. The errors wrap access.ErrAway, access.ErrDeclined, or
-// access.ErrUnauthenticated.
+// again about a person who signed in. SignOut returns the address that ends a person's session there, or nothing. The
+// errors wrap access.ErrAway, access.ErrDeclined, or access.ErrUnauthenticated.
 type Issuer interface {
 	Begin(ctx context.Context, callback string) (address, attempt string, err error)
-	Finish(ctx context.Context, callback, attempt string, answer url.Values) (p access.Principal, renewal string, err error)
+	Finish(ctx context.Context, callback, attempt string, answer url.Values) (access.Arrival, error)
 	Renew(ctx context.Context, old access.Principal, renewal string) (p access.Principal, next string, err error)
+	SignOut(ctx context.Context, home, session string) (address string)
 	Name() string
 }
 

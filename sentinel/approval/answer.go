@@ -203,7 +203,7 @@ func (in *Inbox) takeAnswer(tx *store.Tx, a Answer) (Item, error) {
 		return row, err
 	}
 	row = row.showAt(now)
-	need := in.o.Policy.require(row.requesters(), row.subjects()...)
+	need := in.policy.Load().require(row.requesters(), row.subjects()...)
 	said, err := listSayers(tx, row.ID, need)
 	if err != nil {
 		return row, err
@@ -219,7 +219,7 @@ func (in *Inbox) takeAnswer(tx *store.Tx, a Answer) (Item, error) {
 		row.By, row.Via = a.By, ""
 		return row, &DecidedError{row}
 	}
-	row.Needed = max(row.Needed, need.needed)
+	row.Needed = need.needed
 	row.By, row.Via, row.At = a.By, a.Via, now.UTC().Truncate(time.Millisecond)
 	switch {
 	case a.Word == No:
@@ -268,6 +268,7 @@ func (in *Inbox) writeAnswer(tx *store.Tx, row Item, a Answer, now time.Time) er
 	if _, err := tx.Exec(sqlPutWord, row.ID, number, string(a.Word), a.By, a.Via, now.UnixMilli(), sealed); err != nil {
 		return err
 	}
+	in.rows.mark(row.ID)
 	_, err = tx.Exec(sqlDecide, string(row.State), row.Code, row.Needed, row.Yes, row.By, row.Via, row.At.UnixMilli(), row.ID)
 	if err != nil {
 		return err
@@ -327,6 +328,7 @@ func (in *Inbox) CloseTx(tx *store.Tx, rec sentinel.Record) error {
 	if !open || rec.Kind != sentinel.RecordDecision {
 		return nil
 	}
+	in.rows.mark(rec.DecisionID)
 	if _, err := tx.Exec(sqlClose, string(endState(rec)), rec.Code, in.o.Now().UnixMilli(), rec.DecisionID); err != nil {
 		return err
 	}
@@ -356,6 +358,7 @@ func (in *Inbox) ForgetTx(tx *store.Tx, user, conversation string) (int, error) 
 // stageForgotten tells of approvals that are gone, once they are.
 func (in *Inbox) stageForgotten(tx *store.Tx, ids []string) {
 	for _, id := range ids {
+		in.rows.mark(id)
 		in.watch.stage(tx, Change{ChangeForgotten, Item{ID: id}})
 	}
 }
@@ -412,6 +415,9 @@ func (in *Inbox) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // List returns the approvals that the filter chooses, the oldest first.
 func (in *Inbox) List(ctx context.Context, f Filter) ([]Item, error) {
+	if f.isOfWaiting() {
+		return in.rows.list(ctx, in.o.Store.Reader(), f, in.o.Now())
+	}
 	return List(ctx, in.o.Store.Reader(), f, in.o.Now())
 }
 
@@ -508,5 +514,5 @@ func (in *Inbox) queryAnswers(ctx context.Context, id string) (out []Given, err 
 // May reports whether a person may answer questions about such a call, by the rules under
 // approvals.who. Programs show a sheet to those alone who may, since it holds values.
 func (in *Inbox) May(by string, i Item) bool {
-	return in.o.Policy.require(i.requesters(), i.subjects()...).allows(by)
+	return in.policy.Load().require(i.requesters(), i.subjects()...).allows(by)
 }

@@ -2,14 +2,15 @@ package approval
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vedette-dev/vedette/sentinel"
@@ -31,7 +32,8 @@ type InboxOptions struct {
 	// PolicyDigest names the configuration of decisions that name none: a standing approval holds under
 	// the one that it was made under. Where both are empty, there are none.
 	PolicyDigest string
-	// Policy says who may answer; nil lets everybody who is authenticated, and one yes is enough.
+	// Policy says who may answer; nil lets everybody who is authenticated, and one yes is enough. SetPolicy
+	// exchanges it.
 	Policy *Policy
 	// Retention is how long sheets and feedback are kept after a question has expired. If zero, 7 days.
 	Retention time.Duration
@@ -54,8 +56,10 @@ const defaultRetention = 7 * 24 * time.Hour
 // shown. An answer counts by what is sealed of it, so a row that was changed in the database
 // approves nothing.
 type Inbox struct {
-	o     InboxOptions
-	watch watchers
+	o      InboxOptions
+	policy atomic.Pointer[Policy]
+	watch  watchers
+	rows   waitingRows
 
 	mu      sync.Mutex
 	open    map[string]bool                   // ids without an end
@@ -82,12 +86,28 @@ func OpenInbox(ctx context.Context, o InboxOptions) (*Inbox, error) {
 		return nil, err
 	}
 	in := &Inbox{o: o, open: map[string]bool{}, waiting: map[string]map[chan struct{}]bool{}, using: map[string]string{}}
+	in.policy.Store(o.Policy)
 	if err := in.takeUpRows(ctx); err != nil {
 		o.Store.Unclaim("approvals")
 		return nil, fmt.Errorf("open the approvals: %w", err)
 	}
-	o.Store.OnCommit(func() { in.watch.publish(in.wakeWaiters) })
+	o.Store.OnCommit(func() {
+		in.rows.onCommit()
+		in.watch.publish(in.wakeWaiters)
+	})
 	return in, nil
+}
+
+// SetPolicy exchanges who may answer. It holds from now on, for questions that wait too: each counts its answers
+// again, and one that too few people may approve by now is sentinel.ErrNoApprover to its call.
+func (in *Inbox) SetPolicy(p *Policy) {
+	in.policy.Store(p)
+	in.mu.Lock()
+	ids := slices.Collect(maps.Keys(in.waiting))
+	in.mu.Unlock()
+	for _, id := range ids {
+		in.wakeWaiters(id)
+	}
 }
 
 // takeUpRows reads which questions have no end, and ends those whose calls were decided while
@@ -145,6 +165,7 @@ func (in *Inbox) CountOpen() int {
 // inquiry is what Approve asks: the call as the checkpoint shows it now.
 type inquiry struct {
 	id, digest string
+	policy     *Policy // by which need was worked out
 	call       sentinel.Call
 	decision   sentinel.Decision
 	sheet      []byte
@@ -163,56 +184,66 @@ func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decisi
 
 // ApproveTelling implements sentinel.TellingApprover: asked is called once the question is on disk, where
 // List, Show and Answer find it.
-func (in *Inbox) ApproveTelling(ctx context.Context, c sentinel.Call, d sentinel.Decision, asked func()) (sentinel.Verdict, error) {
-	q, err := in.newInquiry(c, d)
+func (in *Inbox) ApproveTelling(
+	ctx context.Context, c sentinel.Call, d sentinel.Decision, asked func(),
+) (v sentinel.Verdict, err error) {
+	q, err := in.prepareInquiry(ctx, c, d)
 	if err != nil {
-		return sentinel.Verdict{}, err
-	}
-	if !q.need.isMeetable() {
-		return sentinel.Verdict{}, fmt.Errorf("%w: %s let no person approve it", sentinel.ErrNoApprover, strings.Join(q.need.rules, ", "))
-	}
-	if q.editor, err = in.findEditor(ctx, q); err != nil {
-		return sentinel.Verdict{}, err
+		return v, err
 	}
 	woken, leave := in.joinWait(q.id)
 	defer leave()
 	if err = in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.putInquiry(tx, q) }); err == nil {
 		asked()
 	}
+	q.sheet = nil // it is on disk, and the wait may last hours
 	return in.awaitAnswers(ctx, q, woken, err)
 }
 
-// awaitAnswers waits until people have answered a question, or ctx ends. err is what became of putting
+// prepareInquiry makes the question about a call that a person may answer.
+func (in *Inbox) prepareInquiry(ctx context.Context, c sentinel.Call, d sentinel.Decision) (*inquiry, error) {
+	q, err := in.newInquiry(c, d)
+	if err == nil {
+		err = q.need.refuseUnmeetable()
+	}
+	if err == nil {
+		q.editor, err = in.findEditor(ctx, q)
+	}
+	return q, err
+}
+
+// awaitAnswers waits until people have answered a question, or ctx ends. failed is what became of putting
 // it down.
-func (in *Inbox) awaitAnswers(ctx context.Context, q inquiry, woken <-chan struct{}, err error) (sentinel.Verdict, error) {
-	for {
-		v, answered := sentinel.Verdict{}, false
+func (in *Inbox) awaitAnswers(ctx context.Context, q *inquiry, woken <-chan struct{}, failed error) (v sentinel.Verdict, err error) {
+	for err = failed; ; {
+		answered := false
+		if err == nil {
+			err = in.followPolicy(ctx, q)
+		}
 		if err == nil {
 			v, answered, err = in.readAnswers(ctx, q)
 		}
 		switch {
 		case err != nil && ctx.Err() != nil: // its end is what broke the reading off
-			return sentinel.Verdict{}, context.Cause(ctx)
+			return v, context.Cause(ctx)
 		case err != nil || answered:
 			return v, err
 		}
 		select {
 		case <-woken:
 		case <-ctx.Done():
-			return sentinel.Verdict{}, context.Cause(ctx)
+			return v, context.Cause(ctx)
 		}
 	}
 }
 
 // newInquiry makes the question about a call.
-func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (inquiry, error) {
-	q := inquiry{id: d.ID, call: c, decision: d}
-	subjects := []subject{{nameSkill(c), c.Effect()}}
+func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (*inquiry, error) {
+	q := &inquiry{id: d.ID, call: c, decision: d}
 	if first, ok := c.Follows(); ok {
 		q.after = subject{nameSkill(first), first.Effect()}
-		subjects = append(subjects, q.after)
 	}
-	q.need = in.o.Policy.require(requesters{c.Grant().User(), c.Grant().Proposer()}, subjects...)
+	q.requireBy(in.policy.Load())
 	if d.ID == "" || d.Expires.IsZero() {
 		return q, errors.New("a question needs the id of a decision and an expiry")
 	}
@@ -227,6 +258,37 @@ func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (inquiry, erro
 		return q, fmt.Errorf("write down what is shown: %w", err)
 	}
 	return q, nil
+}
+
+// requireBy works out who may answer, by a policy.
+func (q *inquiry) requireBy(p *Policy) {
+	subjects := []subject{{nameSkill(q.call), q.call.Effect()}}
+	if q.after.skill != "" {
+		subjects = append(subjects, q.after)
+	}
+	q.policy, q.need = p, p.require(requesters{q.call.Grant().User(), q.call.Grant().Proposer()}, subjects...)
+}
+
+// followPolicy works out again who may answer where the policy was exchanged, and counts the answers by it.
+func (in *Inbox) followPolicy(ctx context.Context, q *inquiry) error {
+	p := in.policy.Load()
+	if p == q.policy {
+		return nil
+	}
+	q.requireBy(p)
+	if err := q.need.refuseUnmeetable(); err != nil {
+		return err
+	}
+	return in.o.Store.Submit(ctx, func(tx *store.Tx) error {
+		row, err := readItemTx(tx, q.id)
+		switch {
+		case errors.Is(err, ErrUnknown), err == nil && row.State != StatePending && !row.isAnswered():
+			return nil // purged or ended meanwhile: who reads the answers says so
+		case err != nil:
+			return err
+		}
+		return in.recountYes(tx, row, q.need)
+	})
 }
 
 // joinWait has answers to the approval told on the channel until leave.
@@ -264,7 +326,7 @@ var errEnded = errors.New("the approval has ended, and its call is asked about a
 
 // putInquiry puts the question down. Where it is there already as it is now, answers that were
 // given meanwhile stay. Where people were shown something else, their answers count no more.
-func (in *Inbox) putInquiry(tx *store.Tx, q inquiry) error {
+func (in *Inbox) putInquiry(tx *store.Tx, q *inquiry) error {
 	row, err := readItemTx(tx, q.id)
 	switch {
 	case errors.Is(err, ErrUnknown):
@@ -274,25 +336,27 @@ func (in *Inbox) putInquiry(tx *store.Tx, q inquiry) error {
 	case row.State != StatePending && !row.isAnswered():
 		return errEnded
 	case row.Digest == q.digest:
-		return recountYes(tx, row, q.need)
+		return in.recountYes(tx, row, q.need)
 	}
 	sheet, err := in.sealSheet(tx, q)
 	if err != nil {
 		return err
 	}
+	in.rows.mark(q.id)
 	if _, err := tx.Exec(sqlVoid, q.id); err != nil {
 		return err
 	}
 	_, err = tx.Exec(sqlRenew, q.digest, q.call.Outward(), q.call.Tainted(), q.need.needed, sheet, q.id)
 	if err == nil {
-		err = in.stageAsked(tx, q.id)
+		err = in.stageChange(tx, ChangeAsked, q.id)
 	}
 	return err
 }
 
 // recountYes counts again who said yes to a question that was answered by other rules of who
 // may: fewer may be needed by now, or others.
-func recountYes(tx *store.Tx, row Item, need requirement) error {
+func (in *Inbox) recountYes(tx *store.Tx, row Item, need requirement) error {
+	in.rows.mark(row.ID)
 	if row.State != StatePending {
 		_, err := tx.Exec(sqlNeed, need.needed, row.ID)
 		return err
@@ -305,26 +369,32 @@ func recountYes(tx *store.Tx, row Item, need requirement) error {
 	if yes >= need.needed {
 		state = StateApproved
 	}
-	_, err = tx.Exec(sqlRecount, string(state), need.needed, yes, strings.Join(said, ", "), row.ID)
-	return err
+	if _, err = tx.Exec(sqlRecount, string(state), need.needed, yes, strings.Join(said, ", "), row.ID); err != nil {
+		return err
+	}
+	if row.Yes == yes && row.Needed == need.needed {
+		return nil
+	}
+	return in.stageChange(tx, ChangeRecounted, row.ID)
 }
 
-// stageAsked tells of a question, once it is on disk.
-func (in *Inbox) stageAsked(tx *store.Tx, id string) error {
+// stageChange tells of a question, once it is on disk.
+func (in *Inbox) stageChange(tx *store.Tx, kind ChangeKind, id string) error {
 	row, err := readItemTx(tx, id)
 	if err == nil {
-		in.watch.stage(tx, Change{ChangeAsked, row})
+		in.watch.stage(tx, Change{kind, row})
 	}
 	return err
 }
 
 // insertInquiry adds the row of a question that is put for the first time.
-func (in *Inbox) insertInquiry(tx *store.Tx, q inquiry) error {
+func (in *Inbox) insertInquiry(tx *store.Tx, q *inquiry) error {
 	sheet, err := in.sealSheet(tx, q)
 	if err != nil {
 		return err
 	}
 	c, d, g := q.call, q.decision, q.call.Grant()
+	in.rows.mark(q.id)
 	_, err = tx.Exec(sqlInsert, q.id, c.Proposed().ID(), g.Conversation(), g.Turn(), g.Agent(), g.User(), nameSkill(c),
 		string(c.Effect()), c.Outward(), c.Tainted(), q.digest, d.Asked.UnixMilli(), d.Expires.UnixMilli(), string(StatePending),
 		q.need.needed, q.after.skill, string(q.after.effect), g.Proposer(), sheet)
@@ -332,7 +402,7 @@ func (in *Inbox) insertInquiry(tx *store.Tx, q inquiry) error {
 		return err
 	}
 	in.markOpen(tx, q.id, true)
-	if err := in.stageAsked(tx, q.id); err != nil {
+	if err := in.stageChange(tx, ChangeAsked, q.id); err != nil {
 		return err
 	}
 	return in.sayEdited(tx, q)
@@ -340,7 +410,7 @@ func (in *Inbox) insertInquiry(tx *store.Tx, q inquiry) error {
 
 // findEditor returns the edit that the call is made of, nil where this inbox has none, or where
 // rules changed what the person gave: then they have not seen what would run.
-func (in *Inbox) findEditor(ctx context.Context, q inquiry) (*sealedAnswer, error) {
+func (in *Inbox) findEditor(ctx context.Context, q *inquiry) (*sealedAnswer, error) {
 	e, ok := q.call.Edited()
 	if !ok || e.Digest != q.call.Digest() {
 		return nil, nil //nolint:nilnil // that there is none is no error
@@ -363,7 +433,7 @@ func (in *Inbox) findEditor(ctx context.Context, q inquiry) (*sealedAnswer, erro
 
 // sayEdited answers a question in the name of the person who gave the call its arguments, where
 // they may answer it. It counts as one yes, with its own record.
-func (in *Inbox) sayEdited(tx *store.Tx, q inquiry) error {
+func (in *Inbox) sayEdited(tx *store.Tx, q *inquiry) error {
 	if q.editor == nil || !q.need.allows(q.editor.By) {
 		return nil
 	}
@@ -408,7 +478,7 @@ const (
 func refOf(id string) string { return "approval/" + id }
 
 // sealSheet keeps what a person is shown.
-func (in *Inbox) sealSheet(tx *store.Tx, q inquiry) (int64, error) {
+func (in *Inbox) sealSheet(tx *store.Tx, q *inquiry) (int64, error) {
 	g := q.call.Grant()
 	return in.o.Journal.PutTx(tx, journal.Item{
 		Call: refOf(q.id), Conversation: g.Conversation(), User: g.User(), Kind: kindSheet, Data: q.sheet,
@@ -435,19 +505,12 @@ type sealedAnswer struct {
 
 // readItem reads an approval. The error wraps ErrUnknown where there is none.
 func (in *Inbox) readItem(ctx context.Context, id string) (Item, error) {
-	row, err := scanItem(in.o.Store.Reader().QueryRow(ctx, sqlGet, id))
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return row, fmt.Errorf("%w: %q", ErrUnknown, id)
-	case err != nil:
-		return row, fmt.Errorf("read the approval: %w", err)
-	}
-	return row, nil
+	return getItem(ctx, in.o.Store.Reader(), id)
 }
 
 // readAnswers returns the verdict that people gave, and whether they did. A question that was
 // purged while its call waits is put to no person again.
-func (in *Inbox) readAnswers(ctx context.Context, q inquiry) (v sentinel.Verdict, answered bool, err error) {
+func (in *Inbox) readAnswers(ctx context.Context, q *inquiry) (v sentinel.Verdict, answered bool, err error) {
 	row, err := in.readItem(ctx, q.id)
 	switch {
 	case errors.Is(err, ErrUnknown):
@@ -477,7 +540,7 @@ func (in *Inbox) readAnswers(ctx context.Context, q inquiry) (v sentinel.Verdict
 }
 
 // openAnswers returns the sealed answers to the question as it is shown now.
-func (in *Inbox) openAnswers(ctx context.Context, q inquiry) ([]sealedAnswer, error) {
+func (in *Inbox) openAnswers(ctx context.Context, q *inquiry) ([]sealedAnswer, error) {
 	values, err := in.o.Journal.ByCall(ctx, refOf(q.id))
 	if err != nil {
 		return nil, fmt.Errorf("open the answers: %w", err)
@@ -516,15 +579,19 @@ func selectYes(given []sealedAnswer, need requirement) (out []sealedAnswer) {
 
 // reopenInquiry asks on where the answers that hold are fewer than needed: the rules of who may
 // answer have changed since, or the row says more than was sealed.
-func (in *Inbox) reopenInquiry(ctx context.Context, q inquiry, yes []sealedAnswer) error {
+func (in *Inbox) reopenInquiry(ctx context.Context, q *inquiry, yes []sealedAnswer) error {
 	in.o.Log.Warn("an approval is asked about again: the answers that hold do not suffice",
 		"approval", q.id, "yes", len(yes), "needed", q.need.needed)
 	return in.o.Store.Submit(ctx, func(tx *store.Tx) error {
+		in.rows.mark(q.id)
 		n, err := tx.Exec(sqlReopen, q.need.needed, len(yes), joinNames(yes), q.id)
-		if err == nil && n == 0 {
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
 			return errNoAnswer
 		}
-		return err
+		return in.stageChange(tx, ChangeRecounted, q.id)
 	})
 }
 

@@ -763,7 +763,8 @@ func BenchmarkList10000(b *testing.B) {
 		require.NoError(b, o.st.Submit(b.Context(), func(tx *store.Tx) error {
 			for i := first; i < first+1000; i++ {
 				_, err := tx.Exec(`INSERT INTO approvals VALUES (?, 'call', ?, ?, 'agent', 'ann', 'email.send', 'irreversible', 1, 0, ?, ?, ?,
-'pending', '', 1, 0, '', '', 0, 0, 0, '', '')`, fmt.Sprintf("0199a1b2-c3d4-7000-8000-%012d", i), fmt.Sprint("c", i/8), fmt.Sprint("t", i/4),
+'pending', '', 1, 0, '', '', 0, 0, 0, '', '', '')`,
+					fmt.Sprintf("0199a1b2-c3d4-7000-8000-%012d", i), fmt.Sprint("c", i/8), fmt.Sprint("t", i/4),
 					strings.Repeat("a", 64), began.UnixMilli()+int64(i), began.Add(time.Hour).UnixMilli())
 				if err != nil {
 					return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vedette-dev/vedette/internal/runes"
 	"github.com/vedette-dev/vedette/internal/userglob"
+	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -178,6 +179,14 @@ func (r requirement) allows(by string) bool {
 		return false
 	}
 	return !r.bounded || slices.Contains(r.among, by)
+}
+
+// refuseUnmeetable is sentinel.ErrNoApprover where too few people may answer for a yes to be possible.
+func (r requirement) refuseUnmeetable() error {
+	if r.isMeetable() {
+		return nil
+	}
+	return fmt.Errorf("%w: %s let no person approve it", sentinel.ErrNoApprover, strings.Join(r.rules, ", "))
 }
 
 // isMeetable reports whether enough people may answer for a yes to be possible at all.

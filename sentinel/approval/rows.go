@@ -213,6 +213,18 @@ func (i Item) showAt(now time.Time) Item {
 	return i
 }
 
+// getItem reads an approval. The error wraps ErrUnknown where there is none.
+func getItem(ctx context.Context, r *store.Reader, id string) (Item, error) {
+	row, err := scanItem(r.QueryRow(ctx, sqlGet, id))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return row, fmt.Errorf("%w: %q", ErrUnknown, id)
+	case err != nil:
+		return row, fmt.Errorf("read the approval: %w", err)
+	}
+	return row, nil
+}
+
 // readItemTx reads an approval in a submission. ErrUnknown: there is none.
 func readItemTx(tx *store.Tx, id string) (i Item, err error) {
 	rows, err := tx.Query(sqlGet, id)
@@ -244,10 +256,7 @@ func List(ctx context.Context, r *store.Reader, f Filter, now time.Time) ([]Item
 // queryItems reads the rows that a filter chooses, and whether there are more than its limit.
 func queryItems(ctx context.Context, r *store.Reader, f Filter, now time.Time) (list []Item, more bool, err error) {
 	where, args := f.buildWhere(now)
-	if f.Limit <= 0 {
-		f.Limit = maxListed
-	}
-	f.Limit = min(f.Limit, maxListed+1) // one more tells whether there are more
+	f.Limit = f.limit()
 	var packed string
 	if err := r.QueryRow(ctx, sqlPacked+where+sqlPackedEnd, append(args, f.Limit+1)...).Scan(&packed); err != nil || packed == "" {
 		return nil, false, err
@@ -286,6 +295,23 @@ func (f Filter) buildWhere(now time.Time) (string, []any) {
 		add("(asked, id) > (SELECT asked, id FROM approvals WHERE id = ?)", f.After)
 	}
 	return cond, args
+}
+
+// limit is how many approvals are listed at most.
+func (f Filter) limit() int {
+	if f.Limit <= 0 {
+		return maxListed
+	}
+	return min(f.Limit, maxListed+1) // one more tells whether there are more
+}
+
+// isOfWaiting reports whether the filter chooses among the calls that wait alone.
+func (f Filter) isOfWaiting() bool { return !f.All && (f.State == "" || f.State == StatePending) }
+
+// chooses reports whether the filter chooses an approval, whatever its state.
+func (f Filter) chooses(i *Item) bool {
+	return (f.Conversation == "" || f.Conversation == i.Conversation) && (f.User == "" || f.User == i.User) &&
+		(f.Skill == "" || f.Skill == i.Skill)
 }
 
 // isWhole reports whether the filter chooses every call that waits.

@@ -249,7 +249,7 @@ func (in *Inbox) LookUpAnswer(ctx context.Context, c sentinel.Call, d sentinel.D
 
 // holds reports whether what is sealed of a standing approval is for the question, by a person who
 // may still answer it, and no revocation is on record. The row alone says neither.
-func (in *Inbox) holds(ctx context.Context, s storedStanding, q inquiry, now time.Time) (bool, error) {
+func (in *Inbox) holds(ctx context.Context, s storedStanding, q *inquiry, now time.Time) (bool, error) {
 	v, err := in.o.Journal.Get(ctx, s.sealed)
 	var a sealedStanding
 	if err != nil || v.Kind != kindStanding || v.User != q.call.Grant().User() || json.Unmarshal(v.Data, &a) != nil {

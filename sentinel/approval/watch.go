@@ -14,6 +14,7 @@ type ChangeKind string
 // The kinds of a Change.
 const (
 	ChangeAsked     ChangeKind = "asked"     // people are asked, for the first time or about something else than before
+	ChangeRecounted ChangeKind = "recounted" // who may answer has changed, and the answers were counted again
 	ChangeAnswered  ChangeKind = "answered"  // a person has answered, and the call has no decision yet
 	ChangeEnded     ChangeKind = "ended"     // the call has its decision
 	ChangeForgotten ChangeKind = "forgotten" // the approval was purged or pruned; its Item has the id alone

@@ -89,14 +89,17 @@ func (c *approvalsListCommand) addFilterFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.chosen.Skill, "skill", "", "calls of this `SKILL`")
 }
 
+// mostApprovals is how many approvals one list has at most.
+const mostApprovals = 10_000
+
 func (c *approvalsListCommand) run(cmd *cobra.Command) error {
 	words := setup.ApprovalStates()
 	if c.state != "" && !slices.Contains(words, c.state) {
 		near := slices.DeleteFunc(words, func(w string) bool { return !isAlike(c.state, w) })
 		return usageError(fmt.Sprintf("--state %q: say %s%s", c.state, strings.Join(setup.ApprovalStates(), ", "), didYouMean(near)))
 	}
-	if c.chosen.Limit < 1 {
-		return usageError(fmt.Sprintf("--limit %d: use 1 or more", c.chosen.Limit))
+	if c.chosen.Limit < 1 || c.chosen.Limit > mostApprovals {
+		return usageError(fmt.Sprintf("--limit %d: use 1 to %d; --after goes on where a list ended", c.chosen.Limit, mostApprovals))
 	}
 	c.chosen.State = setup.ApprovalState(c.state)
 	inbox, err := c.findInbox(cmd)
@@ -293,7 +296,8 @@ func newApprovalsWatchCommand(p *inboxPlace) *cobra.Command {
 		Short: "Print calls as they begin to wait and as they are answered",
 		Long: `Watch prints a line for every call that waits, for every one that begins to wait, and for
 every one that was answered or ended, until it is interrupted. It goes on over restarts of
-the program.`,
+the program. What begins and ends to wait between two looks is not printed, and of more
+than 10,000 calls that wait the oldest are looked at: vedette ledger tail misses nothing.`,
 		Example: `  vedette approvals watch
   vedette approvals watch --user ann --json`,
 		Args: cobra.NoArgs,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"path/filepath"
 
 	"github.com/vedette-dev/vedette/config"
@@ -43,8 +44,19 @@ func OpenStage(ctx context.Context, out io.Writer) (_ *Stage, err error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.Config.Approvals.Inbox = true
+	s.Config.Server.Listen = chooseAddress(ctx, s.Config.Server.Listen)
 	screen.printf("folder    %s\n", dir)
 	return s, nil
+}
+
+// chooseAddress returns the address, or one with a free port where something else listens there.
+func chooseAddress(ctx context.Context, address string) string {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	_ = ln.Close() // it was taken for a look alone
+	return address
 }
 
 // Load returns the demo's configuration, whatever file is named.

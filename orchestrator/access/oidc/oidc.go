@@ -88,6 +88,8 @@ type discovery struct {
 	oauth  oauth2.Endpoint
 	// namesItself says that its answers at the callback name it.
 	namesItself bool
+	// userInfo tells more of a person, and signOut signs them out there; empty where the issuer has none.
+	userInfo, signOut string
 }
 
 // New checks the options. It asks the issuer nothing: one that is away keeps no server from
@@ -153,7 +155,7 @@ func (i *Issuer) Authenticate(ctx context.Context, bearer string) (access.Princi
 	if err != nil {
 		return access.Principal{}, err
 	}
-	return i.admit(t)
+	return i.admit(t, nil)
 }
 
 // verify checks a token's signature, issuer, audience and times. The errors are those of Authenticate.
@@ -170,9 +172,9 @@ func (i *Issuer) verify(ctx context.Context, verifier *gooidc.IDTokenVerifier, r
 	return t, nil
 }
 
-// admit returns who a token that was checked is of.
-func (i *Issuer) admit(t *gooidc.IDToken) (access.Principal, error) {
-	p, err := i.readPrincipal(t)
+// admit returns who a token that was checked is of. more are claims that the issuer told besides.
+func (i *Issuer) admit(t *gooidc.IDToken, more map[string]json.RawMessage) (access.Principal, error) {
+	p, err := i.readPrincipal(t, more)
 	if err != nil {
 		i.o.Log.Warn("a token of the issuer names no user that counts", "issuer", i.o.Issuer, "claim", i.o.UserClaim, "reason", err.Error())
 		return access.Principal{}, access.ErrUnauthenticated
@@ -260,6 +262,8 @@ func (i *Issuer) discover(ctx context.Context) (*discovery, error) {
 		Keys        string   `json:"jwks_uri"`
 		Methods     []string `json:"token_endpoint_auth_methods_supported"`
 		NamesItself bool     `json:"authorization_response_iss_parameter_supported"`
+		UserInfo    string   `json:"userinfo_endpoint"`
+		SignOut     string   `json:"end_session_endpoint"`
 	}
 	if err := p.Claims(&said); err != nil || !isAddressOfKeys(said.Keys) {
 		return nil, errors.New("the issuer names no safe address of its keys")
@@ -268,7 +272,9 @@ func (i *Issuer) discover(ctx context.Context) (*discovery, error) {
 	verifier := func(audience string) *gooidc.IDTokenVerifier {
 		return gooidc.NewVerifier(i.o.Issuer, set, &gooidc.Config{ClientID: audience, SupportedSigningAlgs: algorithms, Now: i.o.Now})
 	}
-	d := &discovery{tokens: verifier(i.o.Audience), oauth: p.Endpoint(), namesItself: said.NamesItself}
+	d := &discovery{
+		tokens: verifier(i.o.Audience), oauth: p.Endpoint(), namesItself: said.NamesItself, userInfo: said.UserInfo, signOut: said.SignOut,
+	}
 	if i.o.Client.ID != "" {
 		d.people, d.oauth.AuthStyle = verifier(i.o.Client.ID), i.o.Client.choosePlace(said.Methods)
 	}
@@ -285,12 +291,13 @@ func isAddressOfKeys(raw string) bool {
 	return IsSafeAddress(u.String())
 }
 
-// readPrincipal reads who calls out of a token that was checked.
-func (i *Issuer) readPrincipal(t *gooidc.IDToken) (access.Principal, error) {
+// readPrincipal reads who calls out of a token that was checked. more fills in what it lacks.
+func (i *Issuer) readPrincipal(t *gooidc.IDToken, more map[string]json.RawMessage) (access.Principal, error) {
 	var claims map[string]json.RawMessage
 	if err := t.Claims(&claims); err != nil {
 		return access.Principal{}, err
 	}
+	maps.Copy(claims, more)
 	if t.Subject == "" || len(t.Subject) > maxSubject || strings.ContainsFunc(t.Subject, unicode.IsControl) {
 		return access.Principal{}, errors.New("the subject is empty, too long or no single line")
 	}

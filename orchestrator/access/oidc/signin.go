@@ -31,6 +31,10 @@ type Client struct {
 	// Scopes are asked for besides openid: those that put user and groups into the ID token, and
 	// offline_access where the issuer gives no refresh token without it.
 	Scopes []string
+	// UserInfo has user and groups asked for at the issuer's UserInfo where its ID token lacks them.
+	UserInfo bool
+	// SignOut has people signed out at the issuer too, where it says how.
+	SignOut bool
 }
 
 const (
@@ -43,7 +47,7 @@ const (
 
 // check refuses a client that no issuer would know.
 func (c Client) check() error {
-	if c.ID == "" && (c.Secret != "" || len(c.Scopes) > 0) {
+	if c.ID == "" && (c.Secret != "" || len(c.Scopes) > 0 || c.UserInfo || c.SignOut) {
 		return errors.New("the client's id is missing: the issuer knows the server by it")
 	}
 	for _, s := range c.Scopes {
@@ -161,31 +165,30 @@ func (i *Issuer) configure(d *discovery, callback string) *oauth2.Config {
 }
 
 // Finish returns who came back to the callback with an answer of the issuer, for the attempt that Begin
-// gave. renewal is for Renew; it is empty where the issuer gives none. The errors are
-// access.ErrDeclined where the issuer signed no person in, access.ErrUnauthenticated where the answer isn't
-// what the attempt waits for, and access.ErrAway.
-func (i *Issuer) Finish(ctx context.Context, callback, kept string, answer url.Values) (p access.Principal, renewal string, err error) {
+// gave. The errors are access.ErrDeclined where the issuer signed no person in, access.ErrUnauthenticated where
+// the answer isn't what the attempt waits for, and access.ErrAway.
+func (i *Issuer) Finish(ctx context.Context, callback, kept string, answer url.Values) (out access.Arrival, err error) {
 	d, err := i.findSignIn(ctx)
 	if err != nil {
-		return p, "", err
+		return out, err
 	}
 	var a attempt
 	if json.Unmarshal([]byte(kept), &a) != nil || a.State == "" || a.Nonce == "" || a.Verifier == "" {
-		return p, "", access.ErrUnauthenticated
+		return out, access.ErrUnauthenticated
 	}
 	code, err := i.readAnswer(d, a, answer)
 	if err != nil {
-		return p, "", err
+		return out, err
 	}
 	switch first, err := i.signIns.spend(a.State, i.o.Now()); {
 	case err != nil:
-		return p, "", access.ErrAway
+		return out, access.ErrAway
 	case !first:
-		return p, "", access.ErrUnauthenticated
+		return out, access.ErrUnauthenticated
 	}
 	t, err := i.configure(d, callback).Exchange(i.withClient(ctx), code, oauth2.VerifierOption(a.Verifier))
 	if err != nil {
-		return p, "", i.readTrouble(err)
+		return out, i.readTrouble(err)
 	}
 	return i.readPerson(ctx, d, t, func(id *gooidc.IDToken) bool { return isSame(id.Nonce, a.Nonce) })
 }
@@ -227,14 +230,14 @@ func (i *Issuer) Renew(ctx context.Context, old access.Principal, renewal string
 	if err != nil {
 		return p, "", i.readTrouble(err)
 	}
-	p, next, err = i.readPerson(ctx, d, t, func(*gooidc.IDToken) bool { return true })
-	if err == nil && p.ID != old.ID {
+	now, err := i.readPerson(ctx, d, t, func(*gooidc.IDToken) bool { return true })
+	if err == nil && now.Principal.ID != old.ID {
 		err = access.ErrUnauthenticated
 	}
 	if err != nil {
 		return access.Principal{}, "", err
 	}
-	return p, cmp.Or(next, renewal), nil
+	return now.Principal, cmp.Or(now.Renewal, renewal), nil
 }
 
 // withClient is the context of a question with a code or a secret.
@@ -245,16 +248,16 @@ func (i *Issuer) withClient(ctx context.Context) context.Context {
 // readPerson reads who the issuer's answer is about, once its ID token was checked.
 func (i *Issuer) readPerson(
 	ctx context.Context, d *discovery, t *oauth2.Token, fits func(*gooidc.IDToken) bool,
-) (p access.Principal, renewal string, err error) {
+) (out access.Arrival, err error) {
 	raw, _ := t.Extra("id_token").(string)
 	if raw == "" {
 		i.o.Log.Warn("the issuer gave no ID token, so nothing says who signs in", "issuer", i.o.Issuer)
-		return p, "", access.ErrUnauthenticated
+		return out, access.ErrUnauthenticated
 	}
 	id, err := i.verify(ctx, d.people, raw)
 	if err != nil {
 		i.o.Log.Warn("an ID token of the issuer does not count", "issuer", i.o.Issuer)
-		return p, "", err
+		return out, err
 	}
 	var claims struct {
 		For string `json:"azp"`
@@ -262,15 +265,24 @@ func (i *Issuer) readPerson(
 	if id.Claims(&claims) != nil || claims.For != i.o.Client.ID && (claims.For != "" || len(id.Audience) > 1) || !fits(id) ||
 		id.AccessTokenHash != "" && id.VerifyAccessToken(t.AccessToken) != nil {
 		i.o.Log.Warn("an ID token of the issuer was made for something else", "issuer", i.o.Issuer)
-		return p, "", access.ErrUnauthenticated
+		return out, access.ErrUnauthenticated
 	}
-	if p, err = i.admit(id); err != nil {
-		return access.Principal{}, "", err
+	more, err := i.askUserInfo(ctx, d, id, t)
+	if err != nil {
+		return out, err
+	}
+	p, err := i.admit(id, more)
+	if err != nil {
+		return out, err
 	}
 	if soon := i.o.Now().Add(recheckAfter); t.RefreshToken != "" && soon.Before(p.Expires) {
 		p.Expires = soon
 	}
-	return p, t.RefreshToken, nil
+	out = access.Arrival{Principal: p, Renewal: t.RefreshToken}
+	if i.o.Client.SignOut {
+		out.Session = raw
+	}
+	return out, nil
 }
 
 // readTrouble says what a question about a person came to. What the issuer wrote stays out of it: it may

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/ids"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
@@ -58,9 +59,6 @@ AND conversation NOT IN (SELECT conversation FROM assistant_said)`
 	keepAtLeast   = 48 * time.Hour // longer than the longest server.chat.idle
 )
 
-// ErrOther says that a conversation is another token's.
-var ErrOther = errors.New("the conversation is another token's")
-
 // Options are what Threads are made of.
 type Options struct {
 	Store *store.Store
@@ -85,6 +83,8 @@ func Open(ctx context.Context, o Options) (*Threads, error) {
 // Thread is one of them, as a request finds it.
 type Thread struct {
 	Owner, User, Conversation string
+	// Name is what the token calls the conversation: its id where the token has no name for it.
+	Name string
 	// Pending is the request whose answer was not told, and Approvals the questions that it waits for.
 	Pending   string
 	Approvals []string
@@ -94,45 +94,34 @@ type Thread struct {
 // Said is a message.
 type Said struct{ Role, Text string }
 
-// Find returns the conversation of that name, or the token's own where the name is empty, which it
-// begins where there is none. taken reports whether a conversation that isn't ours has the name. The error is
-// ErrOther, or the store's.
-func (s *Threads) Find(ctx context.Context, owner, user, name string, taken func() (bool, error)) (Thread, error) {
-	t := Thread{Owner: owner, User: user, Conversation: name}
+// Find returns the conversation that the token calls so, or the token's own where the name is empty, which it
+// begins where there is none. What two tokens call by one name are two conversations, and none of those that
+// began elsewhere. The error is the store's.
+func (s *Threads) Find(ctx context.Context, owner, user, name string) (Thread, error) {
+	t := Thread{Owner: owner, User: user, Name: name}
 	if name == "" {
-		return s.findOwn(ctx, t)
+		t, err := s.findOwn(ctx, t)
+		t.Name = t.Conversation
+		return t, err
 	}
-	for range 2 { // a second time where another request began it meanwhile
-		var of, approvals string
-		err := s.o.Store.Reader().QueryRow(ctx, sqlNamed, name).Scan(&of, &t.User, &t.Pending, &approvals)
+	for _, t.Conversation = range []string{name, ids.OfName(ofToken, owner+"\n"+user, name)} {
+		var of, whose, approvals string
+		err := s.o.Store.Reader().QueryRow(ctx, sqlNamed, t.Conversation).Scan(&of, &whose, &t.Pending, &approvals)
 		switch {
-		case err == nil && (of != owner || t.User != user):
-			return t, ErrOther
-		case err == nil:
+		case err == nil && of == owner && whose == user:
 			t.Approvals = strings.Fields(approvals)
 			return t, s.touch(ctx, t)
-		case !errors.Is(err, sql.ErrNoRows):
+		case err != nil && !errors.Is(err, sql.ErrNoRows):
 			return t, err
 		}
-		t.User = user
-		if is, err := taken(); err != nil || is {
-			return t, cmpErr(err, ErrOther)
-		}
-		if err := s.begin(ctx, t, 1); err != nil {
-			return t, err
-		}
-		t.fresh = true
+		t.Pending = ""
 	}
-	return t, nil
+	t.fresh = true
+	return t, s.begin(ctx, t, 1)
 }
 
-// cmpErr returns the first error that there is.
-func cmpErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
-}
+// ofToken is the kind of owner whose names for conversations are these: a token, for one user.
+const ofToken = "token"
 
 // findOwn returns the token's own conversation, unless the token was idle for too long.
 func (s *Threads) findOwn(ctx context.Context, t Thread) (Thread, error) {

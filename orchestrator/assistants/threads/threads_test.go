@@ -22,10 +22,9 @@ func TestForgetTx(t *testing.T) {
 	forget("ann", "") // a database without threads is left as it is
 	all, err := Open(ctx, Options{Store: st, Idle: time.Hour, Now: time.Now})
 	require.NoError(t, err)
-	free := func() (bool, error) { return false, nil }
 	said := []Said{{"user", "CANARY"}, {"assistant", "yes"}}
 	begin := func(owner, user, name string) Thread {
-		th, err := all.Find(ctx, owner, user, name, free)
+		th, err := all.Find(ctx, owner, user, name)
 		require.NoError(t, err)
 		require.NoError(t, all.KeepSaid(ctx, th, said))
 		return th
@@ -37,16 +36,16 @@ func TestForgetTx(t *testing.T) {
 	}
 	begin("t1", "ann", "c1")
 	begin("t1", "ann", "")
-	begin("t2", "bob", "c2")
+	gone := begin("t2", "bob", "c2")
 	kept := begin("t2", "bob", "c3")
 
-	forget("", "c2")
+	forget("", gone.Conversation)
 	threads, digests := count()
 	require.Equal(t, []int{3, 6}, []int{threads, digests})
 	forget("ann", "")
 	threads, digests = count()
 	require.Equal(t, []int{1, 2}, []int{threads, digests})
-	again, err := all.Find(ctx, "t2", "bob", "c3", free)
+	again, err := all.Find(ctx, "t2", "bob", "c3")
 	require.NoError(t, err)
 	require.Equal(t, kept.Conversation, again.Conversation)
 	require.True(t, all.Knows(ctx, again)(said[0]), "another conversation is still known")
