@@ -2,17 +2,22 @@ package judge
 
 import "slices"
 
-// isRivalled reports whether results have another address of the name that the user wrote.
+// isRivalled reports whether results have another address of the name that the user wrote, and that the call doesn't reach. Of who was
+// met before this turn, what the user says in it chooses.
 func isRivalled(v *view, val value) bool {
 	if !isEmail(val.fold) {
 		return false
 	}
-	own := v.namesOwner(val)
+	namesOwner := v.namesOwner
+	if v.isPast(val) {
+		namesOwner = v.own.namesOwner
+	}
+	own := namesOwner(val)
 	for _, at := range metAddresses(v) {
-		if at == val.fold {
+		if slices.ContainsFunc(v.values, func(o value) bool { return o.fold == at }) {
 			continue
 		}
-		if n := v.namesOwner(value{kind: recipient, raw: at, fold: at}); n > 0 && n >= own {
+		if n := namesOwner(value{kind: recipient, raw: at, fold: at}); n > 0 && n >= own {
 			return true
 		}
 	}

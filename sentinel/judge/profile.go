@@ -68,6 +68,13 @@ func newProfile(s *skills.Skill) *profile {
 	return p
 }
 
+// isOfEvents reports whether a skill works on the events of a calendar: by its name, or since it is told when they begin and end.
+func (p *profile) isOfEvents() bool {
+	_, begins := p.names["start"]
+	_, ends := p.names["end"]
+	return p.concepts&fields.calendar != 0 || begins && ends
+}
+
 // addTopic adds a word of the skill's name: those count with the whole field
 // that they belong to.
 func (p *profile) addTopic(w string) {

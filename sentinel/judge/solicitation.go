@@ -29,6 +29,11 @@ func (v *view) isSolicited(val value) bool {
 	return isAsked || !isPlain
 }
 
+// isCallSolicited reports whether a stranger's text speaks to a model, or asks in any sentence for what the call does.
+func (v *view) isCallSolicited() bool {
+	return len(v.orders) > 0 || v.anyStrangersText(func(text string) bool { return slices.ContainsFunc(splitSentences(text), v.solicits) })
+}
+
 // sentencesWith returns the sentences of a line that have a value, without it: the whole line where the value has the sign of an end.
 func sentencesWith(line string, val value) []string {
 	var out []string

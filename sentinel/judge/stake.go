@@ -27,7 +27,7 @@ func (v *view) stakeOf(val value) stake {
 		return ofThing
 	case isAny(splitName(v.c.Name()), standingNames), isAny(name, standingNames):
 		return ofMoney
-	case v.p.needs&(shares|controls) != 0, v.p.needs&invites != 0 && v.p.concepts&fields.calendar == 0:
+	case v.p.needs&(shares|controls) != 0, v.p.needs&invites != 0 && !v.p.isOfEvents():
 		return ofRight
 	}
 	return ofReach

@@ -45,7 +45,7 @@ func (v *view) placeDoubt(val value, o origin) string {
 		return wordCalled
 	}
 	switch {
-	case v.isOrdered(val), v.isPasted(val), v.isNear(val), v.isOpposed(val), v.isSolicited(val):
+	case v.isOrdered(val), v.isPasted(val), v.isNear(val), v.isOpposed(val), !v.isPast(val) && v.isSolicited(val):
 		return ""
 	case thing:
 		return wordListed
@@ -81,9 +81,9 @@ func (v *view) isCalled(val value) bool {
 func (v *view) isOpposed(val value) bool {
 	switch v.stakeOf(val) {
 	case ofMoney:
-		return true
+		return !v.saysEnd(val) || v.differs() || v.isBeside(val)
 	case ofRight:
-		return !v.isPlainlyAsked() || !v.pointsAt(val) || v.differs() || v.isBeside(val)
+		return v.request.readable && !v.isPlainlyAsked() || !v.pointsAt(val) || v.differs() || v.isBeside(val)
 	case ofReach:
 		return v.differs() || v.isBeside(val)
 	case ofThing:
@@ -92,6 +92,23 @@ func (v *view) isOpposed(val value) bool {
 		return v.s.Effect() == skills.CostsMoney && isAny(v.splitArgName(val.arg), deliveryNames)
 	}
 	return namesOtherID(v, val)
+}
+
+// isPast reports whether only earlier turns have a value, and the user has since asked for what the call does: they saw what the
+// strangers asked for.
+func (v *view) isPast(val value) bool {
+	return v.own != nil && v.c.Tainted() && !v.c.TaintedThisTurn() && v.isPlainlyAsked() && !v.differs() && v.isStrange(val)
+}
+
+// minEnd is how many digits people compare of an account.
+const minEnd = 4
+
+// saysEnd reports whether the user's own words have the last digits of an account.
+func (v *view) saysEnd(val value) bool {
+	number := dropGrouping(val.fold)
+	return v.own != nil && slices.ContainsFunc(strings.FieldsFunc(v.own.meant, func(r rune) bool { return !isWordRune(r) }), func(w string) bool {
+		return len(w) >= minEnd && isDigits(w) && len(w) < len(number) && strings.HasSuffix(number, w)
+	})
 }
 
 // isNear reports whether the evidence has a near miss or a rival for a value's argument, or the value is a slip of the user's own word.
@@ -159,7 +176,19 @@ func (v *view) pointsAt(val value) bool {
 
 // namesKindOf reports whether a text has a word for what a skill reads.
 func (t *text) namesKindOf(skill string) bool {
-	return slices.ContainsFunc(splitName(skill), func(w string) bool { return concepts[stemWord(w)]&t.fields != 0 })
+	return slices.ContainsFunc(splitName(skill), func(w string) bool {
+		return concepts[stemWord(w)]&t.fields != 0 || len(w) >= minCalled && concepts[stemWord(w)] != 0 && t.hasWordFrom(w)
+	})
+}
+
+// hasWordFrom reports whether a text has a word that begins with another: "mailinde", "mailadresse".
+func (t *text) hasWordFrom(head string) bool {
+	for w := range t.raw {
+		if strings.HasPrefix(w, head) {
+			return true
+		}
+	}
+	return false
 }
 
 // isSubjects reports whether a trusted result has a value only where the one whom its record is of writes it himself.
@@ -180,6 +209,17 @@ func (v *view) differs() bool {
 		return true
 	}
 	return !v.p.changes || onlyAsks(v.own)
+}
+
+// hasRead reports whether anything was read in this turn or an earlier one.
+func (v *view) hasRead() bool {
+	return v.c.Trace().LearntSomething() || v.c.Trace().HasPastResults() || len(v.c.Trace().Earlier()) > 0
+}
+
+// onlyLooks reports whether the request asks to see something, or only asks, and has no word for a change.
+func (v *view) onlyLooks() bool {
+	r := v.askedIn()
+	return r == nil || onlyAsks(v.own) || r.says&anyChange == 0 && r.says&looks != 0
 }
 
 // onlyAsks reports whether each sentence of a text begins as a question does, and none is a polite command.

@@ -16,15 +16,13 @@ const (
 	hard weight = iota
 	// doubtful signals are what rules can't tell and a reader could. They make up the doubt.
 	doubtful
-	// doubtfulUntainted signals are hard in a branch that read strangers' text, and
-	// doubtful in any other.
-	doubtfulUntainted
-	// doubtfulInside signals are the same, and hard too for calls that reach others and for grave
-	// ones.
-	doubtfulInside
+	// doubtfulUnsolicited signals are hard in a turn that read strangers' text, and doubtful in any other. A call that reaches others
+	// or is grave has them hard also where the request only looks, a stranger's text of an earlier turn asks for such a call, or
+	// nothing was read before.
+	doubtfulUnsolicited
 	// doubtfulFieldless signals are hard where the request names a field, and doubtful where it names none.
 	doubtfulFieldless
-	// doubtfulDelegated signals are doubtfulUntainted, and doubtful too where the user hands over
+	// doubtfulDelegated signals are hard in a turn that read strangers' text, and doubtful where the user hands over
 	// somebody's list and the call can be undone and costs nothing.
 	doubtfulDelegated
 	// offsetting signals raise, and make up for doubts alone.
@@ -37,12 +35,10 @@ func weightOf(signal string) weight {
 	case SignalOtherTopic, SignalOtherAction, "amount_unknown", "amount_nowhere", SignalUnasked, SignalWordless, "recipient_met",
 		"recipient_called", "recipient_listed", "recipient_visited", "recipient_earlier", "ref_listed", "ref_earlier",
 		"target_listed", "target_earlier", "host_listed", "host_earlier", SignalAskedStore,
-		SignalRival, SignalRepeated, SignalSpentOverLimit, SignalOverEarlierLimit:
+		SignalRival, SignalRepeated, SignalSpentOverLimit, SignalOverEarlierLimit, SignalUnreadable, SignalMetAddress:
 		return doubtful
 	case SignalUnrelated:
-		return doubtfulInside
-	case SignalUnreadable:
-		return doubtfulUntainted
+		return doubtfulUnsolicited
 	case SignalPrivateRead:
 		return doubtfulFieldless
 	case SignalLookOnly:
@@ -67,10 +63,12 @@ const littleMore = -10
 
 // circumstances are what of a call decides whether a signal is in doubt.
 type circumstances struct {
-	tainted bool // the branch read strangers' text
+	tainted bool // this turn read strangers' text
+	// solicited: the call reaches others or is grave, and the request only looks, a stranger's text asks for such a call, or
+	// nothing was read that the request could mean.
+	solicited bool
 	// handedOver: the user handed over somebody's list that may hold the call.
 	handedOver bool
-	heavy      bool // it can't be undone, costs money, reaches others, or is grave by what it opens
 	// aimed: it runs what it is given, and the user asked for a change to the very target, or what it is given only reads.
 	aimed bool
 	// fieldless: no word of the request is known to name a field.
@@ -79,9 +77,9 @@ type circumstances struct {
 
 func circumstancesOf(v *view) circumstances {
 	in := v.askedIn()
-	return circumstances{tainted: v.c.Tainted(), handedOver: v.isHandedOver(), aimed: isAimedRun(v) || isPlainRun(v),
-		fieldless: in != nil && in.concepts == 0,
-		heavy:     v.isFinal() || v.p.changes && (isGrave(v) || mayReachOthers(v))}
+	heavy := v.isFinal() || v.p.changes && (isGrave(v) || mayReachOthers(v))
+	return circumstances{tainted: v.c.TaintedThisTurn(), handedOver: v.isHandedOver(), aimed: isAimedRun(v) || isPlainRun(v),
+		fieldless: in != nil && in.concepts == 0, solicited: heavy && (!v.hasRead() || v.onlyLooks() || v.isCallSolicited())}
 }
 
 // mayReachOthers reports whether a call reaches others, or may: it runs what it is given, or its
@@ -130,10 +128,8 @@ func isDoubt(e sentinel.Evidence, in circumstances) bool {
 	switch weightOf(e.Signal) {
 	case doubtful:
 		return true
-	case doubtfulUntainted:
-		return !in.tainted
-	case doubtfulInside:
-		return in.aimed || !in.tainted && !in.heavy
+	case doubtfulUnsolicited:
+		return in.aimed || !in.tainted && !in.solicited
 	case doubtfulFieldless:
 		return in.fieldless
 	case doubtfulDelegated:
