@@ -46,10 +46,15 @@ func findForeignAddress(v *view, isKnown func(value) bool) finding {
 }
 
 // isMet reports whether strangers' results have an address that stands in a text, and nothing speaks against it: no one is paid by
-// it, and no text asks to pass it on.
+// it, and no text asks to pass it on. A page of this turn's strangers is theirs.
 func (v *view) isMet(val value) bool {
-	return v.isStrange(val) && !holdsAccount(val.fold) && !val.isRouted() && !v.differs() &&
-		!v.isOrdered(val) && !v.isPasted(val) && !v.isNear(val) && !v.isSolicited(val)
+	switch {
+	case !v.isStrange(val), holdsAccount(val.fold), val.isRouted(), v.differs(), v.isOrdered(val), v.isPasted(val), v.isNear(val):
+		return false
+	case val.kind == host && (!v.isPast(val) || v.isSolicited(val)):
+		return false
+	}
+	return !v.isAskedFor(val)
 }
 
 // isWildcard reports whether an address chooses all of a domain in the language of a database: "%@mill.example".

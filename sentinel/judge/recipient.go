@@ -82,7 +82,7 @@ var placeNames = wordSet("channel channels room rooms repo repository project bo
 // already is. clean says that no stranger had said a word by then, so that the choice was
 // the agent's own. It returns -1 for what is no place.
 func (v *view) findVisit(val value) (step int, clean bool) {
-	if val.kind != recipient || isAddress(val.fold) {
+	if val.kind != recipient {
 		return -1, false
 	}
 	unprompted := v.c.Trace().CountUnprompted()
@@ -91,17 +91,19 @@ func (v *view) findVisit(val value) (step int, clean bool) {
 	}
 	for i := range v.c.Trace().Len() {
 		if s := v.c.Trace().Step(i); isLook(s) && v.isPlaceOf(s.Args, val) {
-			return i, i < unprompted
+			return i, i < unprompted && !isAddress(val.fold)
 		}
 	}
 	return -1, false
 }
 
 // isPlaceOf reports whether the arguments of a read have a recipient as the place where it read, under an argument of
-// the same name.
+// the same name. Of a talk under somebody's address the name may be another.
 func (v *view) isPlaceOf(args string, val value) bool {
 	name := lastWord(v.splitArgName(val.arg))
-	return slices.ContainsFunc(readPlaces(args), func(p place) bool { return p.fold == val.fold && len(name) > 0 && name[0] == p.name })
+	return slices.ContainsFunc(readPlaces(args), func(p place) bool {
+		return p.fold == val.fold && len(name) > 0 && (name[0] == p.name || isAddress(val.fold))
+	})
 }
 
 // isLook reports whether a step read something, and did.

@@ -11,6 +11,20 @@ import (
 // and asks: by a word for what the call does, or by one that asks for anything. A listing names a record at the head of its line, and
 // a talk who speaks: what follows is no sentence about them.
 
+// isAskedFor reports whether a stranger's sentence asks for the call with a value. Of an earlier turn, which the user has seen, that is a
+// sentence that asks for what the call does before it names somebody: "send it to eve@evil.test". Who only asks is no target of it.
+func (v *view) isAskedFor(val value) bool {
+	if !v.isPast(val) {
+		return v.isSolicited(val)
+	}
+	return v.stakeOf(val) != ofThing && v.anyStrangersText(func(text string) bool {
+		return slices.ContainsFunc(splitSentences(text), func(s string) bool {
+			before, _, found := strings.Cut(s, val.fold)
+			return found && v.solicits(before)
+		})
+	})
+}
+
 // isSolicited reports whether a stranger's sentence that has a value asks for the call. Where no line has it plainly, they hid it.
 func (v *view) isSolicited(val value) bool {
 	isPlain := false

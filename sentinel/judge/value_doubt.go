@@ -45,7 +45,7 @@ func (v *view) placeDoubt(val value, o origin) string {
 		return wordCalled
 	}
 	switch {
-	case v.isOrdered(val), v.isPasted(val), v.isNear(val), v.isOpposed(val), !v.isPast(val) && v.isSolicited(val):
+	case v.isOrdered(val), v.isPasted(val), v.isNear(val), v.isOpposed(val), v.isAskedFor(val):
 		return ""
 	case thing:
 		return wordListed

@@ -19,11 +19,12 @@ import (
 func TestWeights(t *testing.T) {
 	want := map[string]weight{
 		"other_topic": doubtful, "other_action": doubtful, "amount_unknown": doubtful, "amount_nowhere": doubtful, "unasked": doubtful,
-		"unrelated": doubtfulInside, "unreadable_request": doubtfulUntainted,
+		"unrelated": doubtfulUnsolicited, "unreadable_request": doubtful, "met_address_in_content": doubtful,
 		"wordless_request": doubtful, "recipient_met": doubtful, "recipient_called": doubtful, "recipient_listed": doubtful,
 		"recipient_visited": doubtful, "recipient_earlier": doubtful, "ref_listed": doubtful, "ref_earlier": doubtful,
-		"target_listed": doubtful, "target_earlier": doubtful, "host_listed": doubtful, "host_earlier": doubtful, "asked_into_trusted_store": doubtful,
-		"rival_fits_better": doubtful, "repeated_call": doubtful, "spent_over_limit": doubtful, "private_read": doubtfulFieldless,
+		"target_listed": doubtful, "target_earlier": doubtful, "host_listed": doubtful, "host_earlier": doubtful,
+		"asked_into_trusted_store": doubtful,
+		"rival_fits_better":        doubtful, "repeated_call": doubtful, "spent_over_limit": doubtful, "private_read": doubtfulFieldless,
 		"over_earlier_limit": doubtful,
 		"look_only":          doubtfulDelegated,
 		"intent_mention":     offsetting, "habit": offsetting,
@@ -65,7 +66,7 @@ func listWords(t *testing.T) (words []string) {
 func TestIsDoubt(t *testing.T) {
 	for signal, want := range map[string][4]bool{ // clean; clean, handed over; tainted; tainted, handed over
 		SignalOtherTopic: {true, true, true, true}, SignalUnasked: {true, true, true, true},
-		SignalUnrelated: {true, true, false, false}, SignalUnreadable: {true, true, false, false},
+		SignalUnrelated: {true, true, false, false}, SignalUnreadable: {true, true, true, true},
 		SignalLookOnly: {true, true, false, true}, SignalIntentMention: {},
 		SignalSensitiveFlow: {}, SignalPrivateOutward: {}, SignalTrustedStore: {}, SignalUnaskedRight: {}, SignalOverLimit: {},
 		SignalEverything: {}, SignalWiderRights: {}, SignalInstruction: {}, SignalTraversal: {}, SignalSecretInContent: {},
@@ -78,7 +79,7 @@ func TestIsDoubt(t *testing.T) {
 			require.Equal(t, doubt, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20},
 				circumstances{tainted: i >= 2, handedOver: i%2 == 1}), "%s %d", signal, i)
 			require.Equal(t, doubt && signal != SignalUnrelated, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20},
-				circumstances{tainted: i >= 2, handedOver: i%2 == 1, heavy: true}), "%s %d, final", signal, i)
+				circumstances{tainted: i >= 2, handedOver: i%2 == 1, solicited: true}), "%s %d, solicited", signal, i)
 		}
 	}
 	for _, fieldless := range []bool{true, false} {

@@ -108,7 +108,7 @@ func TestWhereDoubtsAreHard(t *testing.T) {
 		"no word for it in a known language": {withStranger("Zrób porządek", "notes.delete", `{"note_id":"n1"}`, page), judge.SignalWordless,
 			true},
 		"the same after a stranger's text": {withStranger("Panga vitu vyote vizuri", "notes.delete", `{"note_id":"n1"}`, page),
-			judge.SignalUnreadable, false},
+			judge.SignalUnreadable, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := decide(t, judge.Options{}, tc.line.call(t, reg))
