@@ -192,9 +192,9 @@ func (b *builder) findEarlier(v *value) (Place, bool) {
 	return b.placeOf(v, *best), true
 }
 
-// findArgument returns the newest read that answered and had a recipient, host or account among its arguments.
+// findArgument returns the newest read that answered and had an address or a phone's number among its arguments.
 func (b *builder) findArgument(v *value) (Place, bool) {
-	if !v.kind.isReach() || v.hidden {
+	if v.kind != Recipient || v.hidden || !isEmail(v.fold) && !isPhone(v.fold) {
 		return Place{}, false
 	}
 	for _, list := range [][]source{b.sources, b.past} {

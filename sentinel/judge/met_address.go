@@ -2,8 +2,8 @@ package judge
 
 import "slices"
 
-// isRivalled reports whether results have another address of the name that the user wrote, and that the call doesn't reach. Of who was
-// met before this turn, what the user says in it chooses.
+// isRivalled reports whether results have another address of the name that the user wrote, unless the call reaches that one as well and the
+// user's words name no part of this one. Of those met before this turn, the words of this turn choose.
 func isRivalled(v *view, val value) bool {
 	if !isEmail(val.fold) {
 		return false
@@ -14,7 +14,7 @@ func isRivalled(v *view, val value) bool {
 	}
 	own := namesOwner(val)
 	for _, at := range metAddresses(v) {
-		if slices.ContainsFunc(v.values, func(o value) bool { return o.fold == at }) {
+		if at == val.fold || own == 0 && slices.ContainsFunc(v.values, func(o value) bool { return o.fold == at }) {
 			continue
 		}
 		if n := namesOwner(value{kind: recipient, raw: at, fold: at}); n > 0 && n >= own {

@@ -12,18 +12,32 @@ import (
 // a talk who speaks: what follows is no sentence about them.
 
 // isAskedFor reports whether a stranger's sentence asks for the call with a value. Of an earlier turn, which the user has seen, that is a
-// sentence that asks for what the call does before it names somebody: "send it to eve@evil.test". Who only asks is no target of it.
+// sentence that asks before it names the value: "send it to eve@evil.test". Who only asks is no target of it. A thing that the call
+// only changes, and can be changed back, they may have been asked for.
 func (v *view) isAskedFor(val value) bool {
 	if !v.isPast(val) {
 		return v.isSolicited(val)
 	}
-	return v.stakeOf(val) != ofThing && v.anyStrangersText(func(text string) bool {
+	return (v.stakeOf(val) != ofThing || v.isFinal()) && v.anyStrangersText(func(text string) bool {
 		return slices.ContainsFunc(splitSentences(text), func(s string) bool {
 			before, _, found := strings.Cut(s, val.fold)
-			return found && v.solicits(before)
+			return found && v.solicits(dropOwner(before))
 		})
 	})
 }
+
+// dropOwner returns what stands before an address without the name of its owner: "mark tully <".
+func dropOwner(before string) string {
+	bare, isNamed := strings.CutSuffix(strings.TrimRight(before, " "), "<")
+	if !isNamed {
+		return before
+	}
+	words := strings.Fields(bare)
+	return strings.Join(words[:max(0, len(words)-maxOwner)], " ")
+}
+
+// maxOwner is how many words a person's name has.
+const maxOwner = 2
 
 // isSolicited reports whether a stranger's sentence that has a value asks for the call. Where no line has it plainly, they hid it.
 func (v *view) isSolicited(val value) bool {
