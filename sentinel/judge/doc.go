@@ -95,6 +95,7 @@
 //	                        -10 where the call isn't in the request anyhow
 //	private_read       -30  a read of passwords, payment methods, patients, places or histories that the request doesn't speak of
 //	address_in_content -35  a link, address or account in what goes out to others that no trusted source wrote
+//	met_address_in_content -35  the same, where strangers' results have all of them and nothing speaks against one
 //	secret_in_content  -20  what looks like a key, a password, a card's or an identity number in what goes out to others;
 //	                        -35 where the request has no word for such
 //	instruction_text   -20  text that addresses a model
@@ -168,15 +169,14 @@
 // What rules can't tell and a reader could is no verdict. These signals are doubts:
 //
 //	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked,
-//	wordless_request, recipient_met, recipient_called, recipient_listed, recipient_visited, recipient_earlier,
+//	wordless_request, unreadable_request, met_address_in_content, recipient_met, recipient_called, recipient_listed, recipient_visited, recipient_earlier,
 //	host_listed, host_earlier, target_listed, target_earlier, ref_listed, ref_earlier, asked_into_trusted_store, rival_fits_better,
 //	repeated_call, spent_over_limit, over_earlier_limit
-//	unreadable_request
-//	             in a branch that read no strangers' text
-//	unrelated    the same, of calls that stay inside, can be undone, cost nothing, open nothing, run nothing that they
-//	             are given and go on by nothing; and in any branch of a call that runs what it is given, where that only
-//	             reads, or where the request names the target and asks for a change
-//	look_only    in such a branch, and where the user hands over somebody's list, unless the call
+//	unrelated    in a turn that read no strangers' text; of calls that reach others, can't be undone, cost, open or run
+//	             something, or go on by themselves only where something was read before, the request doesn't only look, and
+//	             no stranger's text asks for such a call; and in any turn of a call that runs what it is given, where
+//	             that only reads, or where the request names the target and asks for a change
+//	look_only    in such a turn, and where the user hands over somebody's list, unless the call
 //	             can't be undone or costs money
 //	private_read where the request has no known word for any field
 //
@@ -213,9 +213,8 @@
 //
 // A call that can't be undone, pays, removes, lets in or goes on working by itself has a sign
 // where the request has no known word for it. Where the language is known that is in doubt
-// (wordless_request). Where it isn't, nothing can be read (unreadable_request): the sign is in
-// doubt, and in a tainted branch a person is asked, there about every call that reaches
-// others, too. What a shell is given to run has no word of its own: outside a tainted branch
+// (wordless_request). Where it isn't, nothing can be read (unreadable_request): that is in doubt too, in a
+// tainted branch of every call that reaches others. What a shell is given to run has no word of its own: outside a tainted branch
 // it has neither sign.
 //
 // # What speaks against a value
@@ -253,7 +252,13 @@
 //	                  have is reached as well; the user wrote another address, or the name of another who was met; it is a
 //	                  read that delivers
 //	who is let in     the same; the request has no word for the right; or names no text of the kind that has them
-//	who is paid       always. So is an account under any argument, and who gets what goes on by itself: a rule, a webhook
+//	who is paid       always, unless the user said the last digits of the account. So is an account under any argument, and who gets what goes on by itself: a rule, a webhook
+//
+// What strangers of earlier turns have is no verdict for what their sentences ask, where this turn read no stranger and the user's words
+// ask for the call: they have seen it. It is where a sentence asks before it names somebody, or what can't be undone.
+//
+// An address in a text that goes out is a verdict (address_in_content) unless strangers' results have it and none of the first
+// two rows holds: met_address_in_content. An account is, and a page of this turn.
 //
 // A thing is what isn't somebody by its look or its argument's name: a channel, an offer, a branch, a door.
 //
