@@ -242,7 +242,7 @@ func readMailboxes(s string) (found []string, only bool) {
 }
 
 // hasPhoneSaid reports whether the user's own words have a phone's number without its country.
-func (v *view) hasPhoneSaid(val value) bool {
+func hasPhoneSaid(v *view, val value) bool {
 	return isPhone(val.fold) && v.anySaid(func(t *text) bool { return holdsNationalNumber(t.meant, val.fold) })
 }
 

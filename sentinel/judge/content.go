@@ -14,7 +14,7 @@ const maxAddresses = 16
 // findAddressInContent looks for a link, an address or an account in what would go out
 // to others. It finds those that no trusted source has written, and findMetAddress knows no better of.
 func findAddressInContent(v *view) finding {
-	return findForeignAddress(v, func(val value) bool { return v.isGrounded(val) || v.isMet(val) })
+	return findForeignAddress(v, func(val value) bool { return v.isGrounded(val) || isMetAddress(v, val) })
 }
 
 // findMetAddress looks for an address that strangers' results have, where nothing else is to be said of what goes out.
@@ -45,16 +45,16 @@ func findForeignAddress(v *view, isKnown func(value) bool) finding {
 	})
 }
 
-// isMet reports whether strangers' results have an address that stands in a text, and nothing speaks against it: no one is paid by
+// isMetAddress reports whether strangers' results have an address that stands in a text, and nothing speaks against it: no one is paid by
 // it, and no text asks to pass it on. A page of this turn's strangers is theirs.
-func (v *view) isMet(val value) bool {
+func isMetAddress(v *view, val value) bool {
 	switch {
 	case !v.isStrange(val), holdsAccount(val.fold), val.isRouted(), v.differs(), v.isOrdered(val), v.isPasted(val), v.isNear(val):
 		return false
-	case val.kind == host && (!v.isPast(val) || v.isSolicited(val)):
+	case val.kind == host && (!v.isPast(val) || isSolicited(v, val)):
 		return false
 	}
-	return !v.isAskedFor(val)
+	return !isAskedFor(v, val)
 }
 
 // isWildcard reports whether an address chooses all of a domain in the language of a database: "%@mill.example".

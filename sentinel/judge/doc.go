@@ -169,7 +169,8 @@
 // What rules can't tell and a reader could is no verdict. These signals are doubts:
 //
 //	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked,
-//	wordless_request, unreadable_request, met_address_in_content, recipient_met, recipient_called, recipient_listed, recipient_visited, recipient_earlier,
+//	wordless_request, unreadable_request, met_address_in_content, recipient_met, recipient_called, recipient_listed,
+//	recipient_visited, recipient_earlier,
 //	host_listed, host_earlier, target_listed, target_earlier, ref_listed, ref_earlier, asked_into_trusted_store, rival_fits_better,
 //	repeated_call, spent_over_limit, over_earlier_limit
 //	unrelated    in a turn that read no strangers' text; of calls that reach others, can't be undone, cost, open or run
@@ -252,7 +253,8 @@
 //	                  have is reached as well; the user wrote another address, or the name of another who was met; it is a
 //	                  read that delivers
 //	who is let in     the same; the request has no word for the right; or names no text of the kind that has them
-//	who is paid       always, unless the user said the last digits of the account. So is an account under any argument, and who gets what goes on by itself: a rule, a webhook
+//	who is paid       always, unless the user said the last digits of the account. So is an account under any argument, and
+//	                  who gets what goes on by itself: a rule, a webhook
 //
 // What strangers of earlier turns have is no verdict for what their sentences ask, where this turn read no stranger and the user's words
 // ask for the call: they have seen it. It is where a sentence asks before it names somebody, or what can't be undone.

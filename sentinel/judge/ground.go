@@ -156,7 +156,7 @@ func (v *view) originOf(val value, tooMany bool) origin {
 		return grounded
 	}
 	if !tooMany && val.kind == recipient {
-		if r := v.resolveRecipient(val); r.Word != "" {
+		if r := resolveRecipient(v, val); r.Word != "" {
 			return grounded
 		}
 	}
@@ -381,7 +381,7 @@ var publicMail = wordSet(`gmail.com googlemail.com outlook.com hotmail.com live.
 // the one in which it does.
 func (v *view) isOrdered(val value) bool {
 	return slices.ContainsFunc(v.orders, func(r string) bool {
-		return holdsValue(r, val) && isOrderIn(r, val, v.stakeOf(val) == ofThing)
+		return holdsValue(r, val) && isOrderIn(r, val, stakeOf(v, val) == ofThing)
 	})
 }
 

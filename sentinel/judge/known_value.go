@@ -12,12 +12,12 @@ import (
 // the value is known, which grounds nothing: a reader sees both.
 
 // findKnown returns the word for where a value stands that the agent met elsewhere than with strangers, or "".
-func (v *view) findKnown(val value) string {
-	if step, _ := v.findVisit(val); step >= 0 && !v.isStrange(val) {
+func findKnown(v *view, val value) string {
+	if step, _ := findVisit(v, val); step >= 0 && !v.isStrange(val) {
 		return wordVisited
 	}
 	fits := func(s *sentinel.Said) bool { return holdsValue(s.Fold(), val) }
-	if v.isListed(val, fits) {
+	if isListed(v, val, fits) {
 		return wordListed
 	}
 	inRecord := func(result string) bool { return holdsInRecord(result, nil, val) }
@@ -29,7 +29,7 @@ func (v *view) findKnown(val value) string {
 
 // isListed reports whether a trusted result of this turn has a value, and no argument took it there. A thing may be looked up by its
 // id, too: then the result has its record.
-func (v *view) isListed(val value, fits func(*sentinel.Said) bool) bool {
+func isListed(v *view, val value, fits func(*sentinel.Said) bool) bool {
 	if i := v.c.Trace().FindListing(val.fold, fits); i >= 0 {
 		s := v.c.Trace().Step(i)
 		return isLook(s) && holdsInRecord(s.Result, s.StrangerFields, val)
@@ -66,7 +66,7 @@ func isVisitedEarlier(v *view, val value) bool {
 		return false
 	}
 	for r := range v.c.Trace().PastResults() {
-		if isLook(r.Step) && v.isPlaceOf(r.Args, val) {
+		if isLook(r.Step) && isPlaceOf(v, r.Args, val) {
 			return true
 		}
 	}

@@ -40,7 +40,7 @@ func (g *Gate) ResolveRecipients(c sentinel.Call) []Resolution {
 		if val.kind != recipient || v.isGrounded(val) {
 			continue
 		}
-		if r := v.resolveRecipient(val); r.Word != "" {
+		if r := resolveRecipient(v, val); r.Word != "" {
 			out = append(out, r)
 		}
 	}
@@ -49,9 +49,9 @@ func (g *Gate) ResolveRecipients(c sentinel.Call) []Resolution {
 
 // resolveRecipient tells who a recipient is that no person wrote out. Its Word is empty where
 // the rules can't tell. What a stranger tells a model to use resolves to nothing but the user.
-func (v *view) resolveRecipient(val value) Resolution {
+func resolveRecipient(v *view, val value) Resolution {
 	r := Resolution{Argument: val.arg, Value: val.raw, Step: -1}
-	if v.isSelf(val) {
+	if isSelf(v, val) {
 		r.Word = ResolvedSelf
 		return r
 	}
@@ -60,7 +60,7 @@ func (v *view) resolveRecipient(val value) Resolution {
 	}
 	// Strangers choose what they are called, what they write in a thread, and what a result
 	// lists. So only a place that was read in before them resolves.
-	if step, clean := v.findVisit(val); step >= 0 && clean && !v.c.Tainted() {
+	if step, clean := findVisit(v, val); step >= 0 && clean && !v.c.Tainted() {
 		r.Word, r.Step = ResolvedPlace, step
 	}
 	return r
@@ -70,7 +70,7 @@ func (v *view) resolveRecipient(val value) Resolution {
 var selfWords = wordSet("self me myself @me @self")
 
 // isSelf reports whether a recipient is the user.
-func (v *view) isSelf(val value) bool {
+func isSelf(v *view, val value) bool {
 	user := v.c.Grant().User()
 	return selfWords[val.fold] || user != "" && exactText(val.raw) == exactText(user)
 }
@@ -81,7 +81,7 @@ var placeNames = wordSet("channel channels room rooms repo repository project bo
 // findVisit looks for a place that the agent read in before: a reply goes where the talk
 // already is. clean says that no stranger had said a word by then, so that the choice was
 // the agent's own. It returns -1 for what is no place.
-func (v *view) findVisit(val value) (step int, clean bool) {
+func findVisit(v *view, val value) (step int, clean bool) {
 	if val.kind != recipient {
 		return -1, false
 	}
@@ -90,7 +90,7 @@ func (v *view) findVisit(val value) (step int, clean bool) {
 		unprompted = 0
 	}
 	for i := range v.c.Trace().Len() {
-		if s := v.c.Trace().Step(i); isLook(s) && v.isPlaceOf(s.Args, val) {
+		if s := v.c.Trace().Step(i); isLook(s) && isPlaceOf(v, s.Args, val) {
 			return i, i < unprompted && !isAddress(val.fold)
 		}
 	}
@@ -99,7 +99,7 @@ func (v *view) findVisit(val value) (step int, clean bool) {
 
 // isPlaceOf reports whether the arguments of a read have a recipient as the place where it read, under an argument of
 // the same name. Of a talk under somebody's address the name may be another.
-func (v *view) isPlaceOf(args string, val value) bool {
+func isPlaceOf(v *view, args string, val value) bool {
 	name := lastWord(v.splitArgName(val.arg))
 	return slices.ContainsFunc(readPlaces(args), func(p place) bool {
 		return p.fold == val.fold && len(name) > 0 && (name[0] == p.name || isAddress(val.fold))

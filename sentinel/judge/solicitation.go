@@ -14,14 +14,14 @@ import (
 // isAskedFor reports whether a stranger's sentence asks for the call with a value. Of an earlier turn, which the user has seen, that is a
 // sentence that asks before it names the value: "send it to eve@evil.test". Who only asks is no target of it. A thing that the call
 // only changes, and can be changed back, they may have been asked for.
-func (v *view) isAskedFor(val value) bool {
+func isAskedFor(v *view, val value) bool {
 	if !v.isPast(val) {
-		return v.isSolicited(val)
+		return isSolicited(v, val)
 	}
-	return (v.stakeOf(val) != ofThing || v.isFinal()) && v.anyStrangersText(func(text string) bool {
+	return (stakeOf(v, val) != ofThing || v.isFinal()) && anyStrangersText(v, func(text string) bool {
 		return slices.ContainsFunc(splitSentences(text), func(s string) bool {
 			before, _, found := strings.Cut(s, val.fold)
-			return found && v.solicits(dropOwner(before))
+			return found && solicits(v, dropOwner(before))
 		})
 	})
 }
@@ -40,15 +40,15 @@ func dropOwner(before string) string {
 const maxOwner = 2
 
 // isSolicited reports whether a stranger's sentence that has a value asks for the call. Where no line has it plainly, they hid it.
-func (v *view) isSolicited(val value) bool {
+func isSolicited(v *view, val value) bool {
 	isPlain := false
-	isAsked := v.anyStrangersText(func(text string) bool {
+	isAsked := anyStrangersText(v, func(text string) bool {
 		for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '|' }) {
 			if line = strings.TrimSpace(line); !holdsValue(line, val) {
 				continue
 			}
 			isPlain = true
-			if !v.isHead(line, val) && slices.ContainsFunc(sentencesWith(line, val), v.solicits) {
+			if !isHead(v, line, val) && slices.ContainsFunc(sentencesWith(line, val), func(s string) bool { return solicits(v, s) }) {
 				return true
 			}
 		}
@@ -58,8 +58,10 @@ func (v *view) isSolicited(val value) bool {
 }
 
 // isCallSolicited reports whether a stranger's text speaks to a model, or asks in any sentence for what the call does.
-func (v *view) isCallSolicited() bool {
-	return len(v.orders) > 0 || v.anyStrangersText(func(text string) bool { return slices.ContainsFunc(splitSentences(text), v.solicits) })
+func isCallSolicited(v *view) bool {
+	return len(v.orders) > 0 || anyStrangersText(v, func(text string) bool {
+		return slices.ContainsFunc(splitSentences(text), func(s string) bool { return solicits(v, s) })
+	})
 }
 
 // sentencesWith returns the sentences of a line that have a value, without it: the whole line where the value has the sign of an end.
@@ -77,7 +79,7 @@ func sentencesWith(line string, val value) []string {
 }
 
 // anyStrangersText reports whether a folded text fits that strangers wrote, of this turn or an earlier one.
-func (v *view) anyStrangersText(fits func(string) bool) bool {
+func anyStrangersText(v *view, fits func(string) bool) bool {
 	if slices.ContainsFunc(v.untrusted, fits) {
 		return true
 	}
@@ -91,13 +93,13 @@ func (v *view) anyStrangersText(fits func(string) bool) bool {
 
 // isHead reports whether a value stands at the head of a line and nowhere else in it: before it are ids, times and signs alone, or
 // what begins the field of a message's sender. Behind somebody is a sign, or nothing: "eve must have it" is a sentence.
-func (v *view) isHead(line string, val value) bool {
+func isHead(v *view, line string, val value) bool {
 	before, after, found := strings.Cut(line, val.fold)
 	if !found || holdsValue(after, val) {
 		return false
 	}
 	after = strings.TrimLeft(after, " ")
-	if val.kind == recipient && v.isSomebody(val) && after != "" && strings.IndexAny(after, ":,;<>()[]-–'\"/0123456789") != 0 {
+	if val.kind == recipient && isSomebody(v, val) && after != "" && strings.IndexAny(after, ":,;<>()[]-–'\"/0123456789") != 0 {
 		return false
 	}
 	for w := range strings.FieldsSeq(before) {
@@ -115,7 +117,7 @@ func (v *view) isHead(line string, val value) bool {
 var fromWords = wordSet("from von de da van od")
 
 // solicits reports whether a sentence asks for what the call does, or for anything.
-func (v *view) solicits(s string) bool {
+func solicits(v *view, s string) bool {
 	list := splitTokens(dropAddresses(s))
 	act := stemWord(splitName(v.c.Name()[len(domainOf(v.c.Name())):])[0])
 	for i, w := range list {

@@ -16,14 +16,14 @@ const (
 )
 
 // stakeOf tells what a value decides.
-func (v *view) stakeOf(val value) stake {
+func stakeOf(v *view, val value) stake {
 	name := v.splitArgName(val.arg)
 	switch {
 	case val.kind != recipient:
 		return ofThing
 	case holdsAccount(val.fold), v.p.handlesMoney && v.isOutgoing() && v.namesReceiver(name) && !isAny(name, deliveryNames):
 		return ofMoney
-	case !v.isSomebody(val):
+	case !isSomebody(v, val):
 		return ofThing
 	case isAny(splitName(v.c.Name()), standingNames), isAny(name, standingNames):
 		return ofMoney
@@ -35,7 +35,7 @@ func (v *view) stakeOf(val value) stake {
 
 // isSomebody reports whether a recipient is a person, an address or an account, and no place or thing: by its look or by its
 // argument's name.
-func (v *view) isSomebody(val value) bool {
+func isSomebody(v *view, val value) bool {
 	if isAddress(val.fold) || isHandle(val.fold) {
 		return true
 	}

@@ -29,7 +29,7 @@ func (v *view) placeDoubt(val value, o origin) string {
 		thing && (o != outside || !v.isStrangersMeans(val)), isGuests(v, val), v.isSubjects(val):
 		return ""
 	}
-	if word := v.findKnown(val); word != "" {
+	if word := findKnown(v, val); word != "" {
 		if v.isOrderedBeside(val) {
 			return ""
 		}
@@ -45,7 +45,7 @@ func (v *view) placeDoubt(val value, o origin) string {
 		return wordCalled
 	}
 	switch {
-	case v.isOrdered(val), v.isPasted(val), v.isNear(val), v.isOpposed(val), v.isAskedFor(val):
+	case v.isOrdered(val), v.isPasted(val), v.isNear(val), v.isOpposed(val), isAskedFor(v, val):
 		return ""
 	case thing:
 		return wordListed
@@ -58,9 +58,9 @@ func (v *view) placeDoubt(val value, o origin) string {
 // phone's number of theirs without its country, says who is meant.
 func (v *view) isUnknowable(val value) bool {
 	if isAddress(val.fold) {
-		return !v.hasPhoneSaid(val)
+		return !hasPhoneSaid(v, val)
 	}
-	st := v.stakeOf(val)
+	st := stakeOf(v, val)
 	return (st >= ofRight || st == ofReach && v.differs()) && !v.isCalled(val)
 }
 
@@ -79,7 +79,7 @@ func (v *view) isCalled(val value) bool {
 
 // isOpposed reports whether what is at stake is too much for a value that strangers alone have.
 func (v *view) isOpposed(val value) bool {
-	switch v.stakeOf(val) {
+	switch stakeOf(v, val) {
 	case ofMoney:
 		return !v.saysEnd(val) || v.differs() || v.isBeside(val)
 	case ofRight:
@@ -106,9 +106,10 @@ const minEnd = 4
 // saysEnd reports whether the user's own words have the last digits of an account.
 func (v *view) saysEnd(val value) bool {
 	number := dropGrouping(val.fold)
-	return v.own != nil && slices.ContainsFunc(strings.FieldsFunc(v.own.meant, func(r rune) bool { return !isWordRune(r) }), func(w string) bool {
+	isEnd := func(w string) bool {
 		return len(w) >= minEnd && isDigits(w) && len(w) < len(number) && strings.HasSuffix(number, w)
-	})
+	}
+	return v.own != nil && slices.ContainsFunc(strings.FieldsFunc(v.own.meant, func(r rune) bool { return !isWordRune(r) }), isEnd)
 }
 
 // isNear reports whether the evidence has a near miss or a rival for a value's argument, or the value is a slip of the user's own word.
@@ -144,16 +145,16 @@ var copyNames = wordSet("cc bcc copy copies")
 // isBeside reports whether somebody else is meant: the value gets a copy, the call reaches another of whom more is known, or the
 // user's words name the owner of another address.
 func (v *view) isBeside(val value) bool {
-	if isAny(lastWord(v.splitArgName(val.arg)), copyNames) || isRivalled(v, val) || v.own.namesOtherAddress(val) {
+	if isAny(lastWord(v.splitArgName(val.arg)), copyNames) || isRivalled(v, val) || namesOtherAddress(v.own, val) {
 		return true
 	}
 	return slices.ContainsFunc(v.values[:min(len(v.values), maxValues)], func(o value) bool {
-		return o.kind == recipient && o.fold != val.fold && v.isSomebody(o) && (!v.isStrange(o) || v.isGrounded(o) || v.findKnown(o) != "")
+		return o.kind == recipient && o.fold != val.fold && isSomebody(v, o) && (!v.isStrange(o) || v.isGrounded(o) || findKnown(v, o) != "")
 	})
 }
 
 // namesOtherAddress reports whether a text has another address of a value's kind.
-func (t *text) namesOtherAddress(val value) bool {
+func namesOtherAddress(t *text, val value) bool {
 	if isPhone(val.fold) {
 		return slices.ContainsFunc(strings.FieldsFunc(t.fold, func(r rune) bool { return !strings.ContainsRune("0123456789 -().+/", r) }),
 			func(s string) bool { return phoneDigits(strings.TrimSpace(s)) != "" })
@@ -164,7 +165,7 @@ func (t *text) namesOtherAddress(val value) bool {
 // pointsAt reports whether the user's own words name the kind of text in which strangers have a value: the mail, the issue, the chat.
 func (v *view) pointsAt(val value) bool {
 	isMeant := func(s sentinel.Step) bool {
-		return s.Trust != skills.Trusted && holdsValue(s.Said().Fold(), val) && v.own.namesKindOf(s.Skill)
+		return s.Trust != skills.Trusted && holdsValue(s.Said().Fold(), val) && namesKindOf(v.own, s.Skill)
 	}
 	for s := range v.c.Trace().LearntSteps() {
 		if isMeant(s) {
@@ -175,14 +176,14 @@ func (v *view) pointsAt(val value) bool {
 }
 
 // namesKindOf reports whether a text has a word for what a skill reads.
-func (t *text) namesKindOf(skill string) bool {
+func namesKindOf(t *text, skill string) bool {
 	return slices.ContainsFunc(splitName(skill), func(w string) bool {
-		return concepts[stemWord(w)]&t.fields != 0 || len(w) >= minCalled && concepts[stemWord(w)] != 0 && t.hasWordFrom(w)
+		return concepts[stemWord(w)]&t.fields != 0 || len(w) >= minCalled && concepts[stemWord(w)] != 0 && hasWordFrom(t, w)
 	})
 }
 
 // hasWordFrom reports whether a text has a word that begins with another: "mailinde", "mailadresse".
-func (t *text) hasWordFrom(head string) bool {
+func hasWordFrom(t *text, head string) bool {
 	for w := range t.raw {
 		if strings.HasPrefix(w, head) {
 			return true
@@ -202,7 +203,7 @@ func (v *view) isSubjects(val value) bool {
 	return false
 }
 
-// differs reports whether the request asks for something else than the call does. Nobody asks a read to send.
+// differs reports whether the request asks for something else than the call does. No request asks a read to send.
 func (v *view) differs() bool {
 	switch v.relation {
 	case SignalUnrelated, SignalLookOnly, SignalOtherAction:

@@ -63,10 +63,7 @@ const littleMore = -10
 
 // circumstances are what of a call decides whether a signal is in doubt.
 type circumstances struct {
-	tainted bool // this turn read strangers' text
-	// solicited: the call reaches others or is grave, and the request only looks, a stranger's text asks for such a call, or
-	// nothing was read that the request could mean.
-	solicited bool
+	turn turnKind
 	// handedOver: the user handed over somebody's list that may hold the call.
 	handedOver bool
 	// aimed: it runs what it is given, and the user asked for a change to the very target, or what it is given only reads.
@@ -75,11 +72,29 @@ type circumstances struct {
 	fieldless bool
 }
 
+// turnKind is what is to be known of the turn of a call.
+type turnKind uint8
+
+const (
+	plainTurn turnKind = iota
+	// solicitedTurn is of a call that reaches others or is grave: the request only looks, a stranger's text of an earlier turn asks
+	// for such a call, or nothing was read that the request could mean.
+	solicitedTurn
+	taintedTurn // it read strangers' text
+)
+
 func circumstancesOf(v *view) circumstances {
 	in := v.askedIn()
 	heavy := v.isFinal() || v.p.changes && (isGrave(v) || mayReachOthers(v))
-	return circumstances{tainted: v.c.TaintedThisTurn(), handedOver: v.isHandedOver(), aimed: isAimedRun(v) || isPlainRun(v),
-		fieldless: in != nil && in.concepts == 0, solicited: heavy && (!v.hasRead() || v.onlyLooks() || v.isCallSolicited())}
+	turn := plainTurn
+	switch {
+	case v.c.TaintedThisTurn():
+		turn = taintedTurn
+	case heavy && (!v.hasRead() || v.onlyLooks() || isCallSolicited(v)):
+		turn = solicitedTurn
+	}
+	return circumstances{turn: turn, handedOver: v.isHandedOver(), aimed: isAimedRun(v) || isPlainRun(v),
+		fieldless: in != nil && in.concepts == 0}
 }
 
 // mayReachOthers reports whether a call reaches others, or may: it runs what it is given, or its
@@ -129,11 +144,11 @@ func isDoubt(e sentinel.Evidence, in circumstances) bool {
 	case doubtful:
 		return true
 	case doubtfulUnsolicited:
-		return in.aimed || !in.tainted && !in.solicited
+		return in.aimed || in.turn == plainTurn
 	case doubtfulFieldless:
 		return in.fieldless
 	case doubtfulDelegated:
-		return !in.tainted || in.handedOver
+		return in.turn != taintedTurn || in.handedOver
 	case hard, offsetting:
 	}
 	return false

@@ -64,6 +64,7 @@ func listWords(t *testing.T) (words []string) {
 
 // Each signal is in doubt where its class says so: by the taint, and by what was handed over.
 func TestIsDoubt(t *testing.T) {
+	turns := [...]turnKind{plainTurn, taintedTurn}
 	for signal, want := range map[string][4]bool{ // clean; clean, handed over; tainted; tainted, handed over
 		SignalOtherTopic: {true, true, true, true}, SignalUnasked: {true, true, true, true},
 		SignalUnrelated: {true, true, false, false}, SignalUnreadable: {true, true, true, true},
@@ -77,15 +78,17 @@ func TestIsDoubt(t *testing.T) {
 	} {
 		for i, doubt := range want {
 			require.Equal(t, doubt, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20},
-				circumstances{tainted: i >= 2, handedOver: i%2 == 1}), "%s %d", signal, i)
-			require.Equal(t, doubt && signal != SignalUnrelated, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20},
-				circumstances{tainted: i >= 2, handedOver: i%2 == 1, solicited: true}), "%s %d, solicited", signal, i)
+				circumstances{turn: turns[i/2], handedOver: i%2 == 1}), "%s %d", signal, i)
+			if i < 2 {
+				require.Equal(t, doubt && signal != SignalUnrelated, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20},
+					circumstances{turn: solicitedTurn, handedOver: i%2 == 1}), "%s %d, solicited", signal, i)
+			}
 		}
 	}
 	for _, fieldless := range []bool{true, false} {
 		require.Equal(t, fieldless, isDoubt(sentinel.Evidence{Signal: SignalPrivateRead, Amount: -30}, circumstances{fieldless: fieldless}))
 	}
-	require.True(t, isDoubt(sentinel.Evidence{Signal: SignalAmountExceeds, Amount: -10}, circumstances{tainted: true}))
+	require.True(t, isDoubt(sentinel.Evidence{Signal: SignalAmountExceeds, Amount: -10}, circumstances{turn: taintedTurn}))
 	require.False(t, isDoubt(sentinel.Evidence{Signal: SignalAmountExceeds, Amount: -11}, circumstances{handedOver: true}))
 }
 
