@@ -30,7 +30,9 @@ const intentConfig = `intent:
 // openIntents is a house that takes texts.
 func openIntents(t testing.TB) *house {
 	t.Helper()
-	do := func(_ context.Context, i intent.Trusted) (any, error) { return map[string]string{"did": i.Action().String()}, nil }
+	do := func(_ context.Context, i intent.Trusted) (any, error) {
+		return map[string]string{"did": i.Action().String()}, nil
+	}
 	fail := func(context.Context, intent.Trusted) (any, error) { return nil, errors.New("CANARY-broken") }
 	return open(t, changes{intent: intentConfig, handlers: map[string]intake.Handler{
 		"find_experts": do, "pay": do, "break": fail, "drop": do,

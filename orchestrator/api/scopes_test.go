@@ -32,7 +32,7 @@ var scopesOf = map[string]string{
 	"process-text-document": "chat", "show-text-document": "chat", "confirm-intent-document": "chat", "decide-approval-document": "approve",
 	"list-intents-document": "review", "show-intent-document": "review", "count-intents-document": "review",
 	"show-approval-document": "approve",
-	"list-pauses": "admin review", "begin-pause": "admin", "lift-pause": "admin",
+	"list-pauses":            "admin review", "begin-pause": "admin", "lift-pause": "admin",
 	"list-skills": "chat check call review admin",
 }
 

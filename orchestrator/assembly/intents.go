@@ -22,6 +22,10 @@ type (
 	// IntentRequest is one text of a user, IntentAnswer where its request stands.
 	IntentRequest = intents.Request
 	IntentAnswer  = intents.Answer
+	// IntentInputError is a request that is none.
+	IntentInputError = intents.InputError
+	// IntentCeiling is what a turn may do.
+	IntentCeiling = intents.Ceiling
 	// IntentConfirm is what a user says to a confirmation.
 	IntentConfirm = intents.UserAnswer
 )
