@@ -146,6 +146,9 @@ func watchIntake(p *Parts, observe func(sentinel.Event)) func(sentinel.Event) {
 	}
 }
 
+// IsIntentQuestion reports whether a skill's calls ask an approver about an intent, and do nothing.
+func IsIntentQuestion(skill string) bool { return skill == intents.ElevateSkill }
+
 // listNatives are the natives of the program, with the question to approvers about intents where there may be one.
 func listNatives(cfg *config.Config, o Options) []Native {
 	if !cfg.Intent.IsOn() || slices.ContainsFunc(o.Natives, func(n Native) bool { return n.Spec.Name == intents.ElevateSkill }) {
