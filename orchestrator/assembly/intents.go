@@ -19,9 +19,10 @@ type (
 	IntentHandler = intents.Handler
 	// IntentResolver says what users may refer to.
 	IntentResolver = intents.Resolver
-	// IntentRequest is one text of a user, IntentAnswer where its request stands.
+	// IntentRequest is one text of a user.
 	IntentRequest = intents.Request
-	IntentAnswer  = intents.Answer
+	// IntentAnswer is where its request stands.
+	IntentAnswer = intents.Answer
 	// IntentInputError is a request that is none.
 	IntentInputError = intents.InputError
 	// IntentCeiling is what a turn may do.
