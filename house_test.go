@@ -166,7 +166,7 @@ var rooms = map[string]room{
 		"orchestrator/policies", "orchestrator/problem", "orchestrator/records/query", "orchestrator/records/story",
 		"sentinel", "sentinel/approval", "sentinel/label", "sentinel/ledger", "sentinel/pause", "skills"},
 		"it carries a caller's words to what answers them, decides nothing and builds no part"},
-	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/problem", "orchestrator/records/query",
+	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/intake", "orchestrator/problem", "orchestrator/records/query",
 		"orchestrator/records/story", "sentinel", "sentinel/approval", "sentinel/label", "sentinel/ledger"},
 		"it shows people what others decide, carries their word and builds no part"},
 	"orchestrator/assistants": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/threads",

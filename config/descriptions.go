@@ -72,6 +72,11 @@ var descriptions = map[string]string{
 		"references, first_reference, budget, currency, max_results, max_length, deadline, domains, first_domain, entities, entity.KIND, " +
 		"intent_id.",
 	"IntentAction.timeout": "Bounds one run of the program's handler (default 1m).",
+	"IntentAction.grants":  "Skills that a turn may use whose request asks for this, or domains such as email.*: see assistants.NAME.intent.",
+	"IntentAction.limits":  "What narrows the limits of such a turn.",
+	"IntentLimits.agents":  "Agents of a turn.",
+	"IntentLimits.calls":   "Calls that each agent may propose.",
+	"IntentLimits.tokens":  "Tokens that a turn may have spent, with its agents, when the orchestrator's model is asked.",
 	"IntentAction.approve": "Ask an approver each time (default false).",
 
 	"IntentKind.names": "Entities of the kind by name, with the phrases that name them.",
@@ -372,9 +377,11 @@ var descriptions = map[string]string{
 	"Assistant.locale":      "Language, and region, of answers where the user writes in no other, such as de-AT.",
 	"Assistant.roster":      "Models in place of those under roles: orchestrator and agent, one or a list.",
 	"Assistant.skills":      "The most that its agents may use: skills, or domains such as email.* (default what the token may use).",
-	"Assistant.groups":      "Groups of users who may use it (default all).",
-	"Assistant.limits":      "What narrows the limits of this file for its requests.",
-	"Assistant.tiers":       "What holds instead for groups of users.",
+	"Assistant.intent": "required: a request may use what the action of its trusted intent grants, and nothing without one. advisory: the " +
+		"intent is on record and narrows nothing. off (the default): none is made.",
+	"Assistant.groups": "Groups of users who may use it (default all).",
+	"Assistant.limits": "What narrows the limits of this file for its requests.",
+	"Assistant.tiers":  "What holds instead for groups of users.",
 
 	"AssistantLimits.requests": "How many requests each user may send within window.",
 	"AssistantLimits.window":   "The window of requests (default 1h).",
