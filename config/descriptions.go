@@ -172,8 +172,12 @@ var descriptions = map[string]string{
 	"AnchorWitness.url":     "The witness's submission prefix, with https.",
 	"AnchorWitness.key":     "Its public key, name+hash+base64, as its operator publishes it.",
 	"AnchorWitness.file":    "A file that cosigned heads are appended to; a start compares the ledger with them.",
-	"Ledger.sink":           "A folder that every record is written to besides, as JSON lines in a file a month (default none).",
-	"Ledger.values":         "What is held of argument values (default keys: none).",
+	"Ledger.archive": "When the database file is closed and another goes on in its place (default never; vedette ledger archive does it at " +
+		"any time). Records stay in the closed file, all else that lives moves.",
+	"LedgerArchive.max_bytes": "Size of the file in bytes.",
+	"LedgerArchive.max_age":   "Age of the first record in the file.",
+	"Ledger.sink":             "A folder that every record is written to besides, as JSON lines in a file a month (default none).",
+	"Ledger.values":           "What is held of argument values (default keys: none).",
 
 	"Journal.retention": "How long arguments and results are kept after the turn (default 168h).",
 

@@ -152,7 +152,8 @@ func (l *loader) guardedPaths() []guardedPath {
 		}
 		list = append(list, guardedPath{what, f})
 	}
-	list = append(list, guardedPath{"the database", l.cfg.Ledger.Path}, guardedPath{"the keys", l.cfg.Keys.Dir},
+	list = append(list, guardedPath{"the database", l.cfg.Ledger.Path}, guardedPath{"its later files", l.cfg.Ledger.Path + ".d"},
+		guardedPath{"the keys", l.cfg.Keys.Dir},
 		guardedPath{"the sink of the ledger", l.cfg.Ledger.Sink})
 	for _, dir := range l.cfg.CredentialFolders() {
 		list = append(list, guardedPath{"the credentials", dir})

@@ -72,8 +72,7 @@ type Record struct {
 
 // Value is one value for the journal, sealed there.
 type Value struct {
-	// Name is args, evidence, proposed (before rules rewrote it), details, situation, refusal, result, error, skill or
-	// premises.
+	// Name is args, evidence, proposed (before rules rewrote it), details, refusal, result, error, skill or premises.
 	Name string
 	Data []byte
 }
@@ -201,7 +200,6 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	if det := collectDetails(d.Verdicts); det != nil {
 		r.Values = append(r.Values, Value{"details", det})
 	}
-	r.Values = append(r.Values, Value{ValueSituation, encodeJSON(newSituation(c, d))})
 	m.describePremises(&r, c, d)
 	r.Body = encodeJSON(b)
 	return r

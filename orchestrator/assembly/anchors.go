@@ -137,16 +137,12 @@ func AcceptRestored(ctx context.Context, cfg *config.Config, by string) (newest 
 	if err != nil {
 		return 0, err
 	}
-	signer, err := ledger.NewSigner(k.Ledger())
-	if err != nil {
-		return 0, err
-	}
 	st, err := store.Open(ctx, store.Options{Path: cfg.Ledger.Path, Driver: cfg.Ledger.Driver})
 	if err != nil {
 		return 0, fmt.Errorf("the database %s can't be opened: %w", cfg.Ledger.Path, err)
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	l, err := ledger.Open(ctx, st, signer, ledger.Options{})
+	l, err := ledger.OpenWith(ctx, st, k, ledger.Options{})
 	if err != nil {
 		return 0, err
 	}

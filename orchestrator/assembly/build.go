@@ -90,11 +90,7 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if err := p.Store.Migrate(ctx, "serve", trySchema); err != nil {
 		return err
 	}
-	signer, err := ledger.NewSigner(p.Keys.Ledger())
-	if err != nil {
-		return err
-	}
-	if p.Ledger, err = ledger.Open(ctx, p.Store, signer, ledger.Options{Now: o.Now}); err != nil {
+	if p.Ledger, err = ledger.OpenWith(ctx, p.Store, p.Keys, ledger.Options{Now: o.Now}); err != nil {
 		return err
 	}
 	if err := p.openAnchors(ctx, o); err != nil {
@@ -310,6 +306,11 @@ func (p *Parts) buildUpkeep(o Options) {
 		Handed: p.Handover, Ticks: o.Maintain, Now: o.Now, Log: o.Log,
 	}
 	mo.Queue = p.Labels
+	p.Archives = ledger.NewArchiver(ledger.ArchiverOptions{
+		Store: p.Store, Ledger: p.Ledger, Keys: p.Keys, Now: o.Now, Log: o.Log,
+		MaxBytes: int64(p.Config.Ledger.Archive.MaxBytes), MaxAge: p.Config.Ledger.Archive.MaxAge,
+	})
+	mo.Archive = p.Archives
 	if p.Inbox != nil {
 		mo.Approvals, mo.ApprovalsKept = p.Inbox, p.Config.Journal.Retention
 	}

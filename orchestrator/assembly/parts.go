@@ -72,6 +72,8 @@ type Parts struct {
 	Handover *handover.Handover
 	// Stories tell what is kept of a call, to those who look into a decision.
 	Stories *story.Teller
+	// Archives close the ledger's database file and have another go on.
+	Archives *ledger.Archiver
 	// Links are the hosts that links in answers may lead to, by answers.links.
 	Links answers.Allowed
 

@@ -38,7 +38,7 @@ const verifyTime = time.Minute
 func (e *exam) examineStore(ctx context.Context) {
 	path := e.cfg.Ledger.Path
 	e.checkDisk(filepath.Dir(path))
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+	if _, err := store.FindNewest(path); errors.Is(err, store.ErrNoFile) {
 		e.examineNewStore(filepath.Dir(path))
 		return
 	}
@@ -129,7 +129,7 @@ func (e *exam) checkDisk(dir string) {
 // examineLedger verifies what is recorded, and says what that can't exclude.
 func (e *exam) examineLedger(ctx context.Context) {
 	key, err := os.ReadFile(filepath.Join(e.cfg.Keys.Dir, "ledger.pub"))
-	if _, serr := os.Stat(e.cfg.Ledger.Path); errors.Is(serr, os.ErrNotExist) {
+	if _, serr := store.FindNewest(e.cfg.Ledger.Path); errors.Is(serr, store.ErrNoFile) {
 		return // the store has said so
 	}
 	if err != nil {
@@ -238,10 +238,15 @@ func (e *exam) examineFiles(context.Context) {
 	}
 	before := len(e.findings)
 	e.checkLiteralKeys()
-	e.checkPrivate(e.cfg.Keys.Dir, 0o077, "chmod 700")
+	for _, folder := range []string{e.cfg.Keys.Dir, store.Folder(e.cfg.Ledger.Path)} {
+		e.checkPrivate(folder, 0o077, "chmod 700")
+	}
 	list, _ := filepath.Glob(filepath.Join(escapeGlob(e.cfg.Keys.Dir), "*.key"))
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		list = append(list, e.cfg.Ledger.Path+suffix)
+	files, _ := store.FindFiles(e.cfg.Ledger.Path)
+	for _, f := range files {
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			list = append(list, f.Path+suffix)
+		}
 	}
 	for _, path := range append(list, control.SocketPath(e.cfg.Ledger.Path)) {
 		e.checkPrivate(path, 0o077, "chmod 600")

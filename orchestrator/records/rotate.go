@@ -53,12 +53,11 @@ func RotateKey(ctx context.Context, s Source, by string) (out RotatedKey, err er
 
 // recordRotation has the next key on record, once.
 func recordRotation(ctx context.Context, st *store.Store, k *keys.Keys, by string) error {
-	old, err := ledger.NewSigner(k.Ledger())
+	l, err := ledger.OpenWith(ctx, st, k, ledger.Options{})
 	if err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, st, old, ledger.Options{})
-	if err != nil {
+	if err := k.DropPendingLedger(l.PublicKey()); err != nil {
 		return err
 	}
 	skey, err := k.NextLedger()

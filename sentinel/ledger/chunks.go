@@ -13,8 +13,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
-// chunkSize is how many records are hashed at a time by one goroutine.
-const chunkSize = 4096
+// chunkSize is how many records are hashed at a time by one goroutine: a block of ledger_times.
+const chunkSize = timesBlock
 
 // maxHashers is how many goroutines hash records. Each has a connection of its own.
 const maxHashers = 4
@@ -24,6 +24,7 @@ type chunk struct {
 	from        int64
 	hashes      []tlog.Hash
 	first, last int64 // times of the first and the last that was read, in ns
+	blocks      []timesRow
 	lies        []Problem
 	// short is set where the record behind the last hash could not be read as one; gap where it isn't there.
 	short, gap bool
@@ -33,15 +34,15 @@ type chunk struct {
 // errStop ends the reading of a chunk that is short.
 var errStop = errors.New("stop")
 
-// hashChunks hashes the records below end in several goroutines and gives the chunks out in order. Stop it by
-// cancelling ctx, and drain the channel.
-func hashChunks(ctx context.Context, r *store.Reader, end int64, derive DeriveFunc) <-chan chan chunk {
+// hashChunks hashes the records from one place up to another in several goroutines and gives the chunks out in order.
+// Stop it by cancelling ctx, and drain the channel.
+func hashChunks(ctx context.Context, r *store.Reader, begin, end int64, derive DeriveFunc) <-chan chan chunk {
 	workers := min(maxHashers, runtime.GOMAXPROCS(0))
 	out := make(chan chan chunk, workers)
 	free := make(chan struct{}, workers)
 	go func() {
 		defer close(out)
-		for from := int64(0); from < end; from += chunkSize {
+		for from := begin; from < end; from += chunkSize {
 			select {
 			case free <- struct{}{}:
 			case <-ctx.Done():
@@ -84,6 +85,7 @@ func hashChunk(ctx context.Context, r *store.Reader, from, to int64, derive Deri
 			c.first = ns
 		}
 		c.last = ns
+		c.blocks = addTime(c.blocks, index, from, ns)
 		c.hashes = append(c.hashes, tlog.RecordHash(leaf))
 		if derive != nil {
 			c.lies = append(c.lies, findLies(row, index, derive)...)

@@ -28,7 +28,16 @@
 // such heads the report says so. An attacker who holds the private key as well can
 // rewrite everything after the newest head that left the machine.
 //
+// # More than one file
+//
+// [Archiver] closes the file in use and has another go on, with a tree, an origin and a key of its own. Places of
+// records count through all files. Reader, proofs and Verify go through those that are there. [OpenWith] opens the
+// ledger with the keys of a key folder, and finishes what a kill in the midst of an archive left.
+//
 // # What not to do
+//
+//   - Do not open the ledger of a key folder with Open: after a kill the key of the newest file may still wait in it
+//     under another name.
 //
 //   - Do not put argument values, results or other free text into an Entry: it
 //     cannot be erased. Codes, names, numbers and salted

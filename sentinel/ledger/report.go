@@ -28,6 +28,8 @@ const (
 	BadKey = "key"
 	// BadColumn: a column, which queries go by, is not what the body of its record says.
 	BadColumn = "column"
+	// BadLink: a file does not go on from the one before it as that was signed.
+	BadLink = "link"
 	// Rollback: a head kept elsewhere covers more than there is.
 	Rollback = "rollback"
 	// Fork: a head kept elsewhere covers other records than these.

@@ -24,7 +24,7 @@ func Kinds() []string {
 		approval.RecordStanding,
 		tokenCreated, tokenRevoked, sentinel.RecordReloaded, sentinel.RecordReloadRefused, sentinel.RecordValuesRead,
 		label.RecordLabelled, label.RecordExported,
-		ledger.KindKeyRotated, ledger.KindRestored,
+		ledger.KindKeyRotated, ledger.KindRestored, ledger.KindContinued, ledger.KindClosed,
 	}
 }
 
