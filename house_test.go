@@ -50,7 +50,7 @@ var rooms = map[string]room{
 	"internal/testissuer":         {nil, "it is an issuer for tests and knows no client of it"},
 	"internal/testclock":          {nil, "it is a clock for tests and knows nothing that goes by it"},
 	"internal/watchdog":           {nil, "it runs test programs and knows none of them"},
-	"limits/redisstore/redistest": {nil, "it starts a server for tests and knows no store"},
+	"limits/redisstore/redistest": {[]string{"internal/owntest"}, "it starts a server for tests and knows no store"},
 
 	"internal/house":       {nil, "it measures Go files and knows no package of them"},
 	"internal/house/table": {[]string{"internal/house"}, "it prints what is measured"},

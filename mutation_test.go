@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -39,23 +38,19 @@ func (m mutant) broken(t *testing.T) []byte {
 	return bytes.Replace(src, []byte(m.old), []byte(m.new), 1)
 }
 
-// isRace reports whether this program has the detector of races.
-func isRace() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}
+// flagsOfBuild are those with which ./test compiles. What is compiled with them too is in the build
+// cache already, but for what differs.
+func flagsOfBuild() []string { return strings.Fields(os.Getenv("VEDETTE_TEST_BUILD")) }
 
 // build compiles the tests of packages, with an overlay in place of what is on disk,
 // and returns the program of each.
-func build(t *testing.T, overlay string, race bool, packages ...string) (programs map[string]string, err error) {
+func build(t *testing.T, overlay string, packages ...string) (programs map[string]string, err error) {
 	t.Helper()
 	programs = map[string]string{}
 	for len(packages) > 0 {
 		dir, names := t.TempDir(), map[string]bool{}
-		args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", dir + string(filepath.Separator)}
-		if race {
-			args = append(args, "-race", "-gcflags=modernc.org/...=-race=false") // as ./test has it
-		}
+		args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", dir + string(filepath.Separator)},
+			flagsOfBuild()...)
 		var later []string // of a name that another has
 		for _, pkg := range packages {
 			name := path.Base(pkg) + ".test"
@@ -166,53 +161,85 @@ func declaredTests(t *testing.T) map[string][]string {
 // Where a line that holds an invariant is broken, the tests that are named with it
 // fail, and they pass on the code as it is. A mutant that doesn't compile proves
 // nothing, and neither does one that hangs. Without VEDETTE_LONG it is about twenty,
-// one or two for each invariant. They are compiled into one program for each package,
-// see switch_test.go, and it runs with one of them in force at a time. The detector of
-// races doubles the time of both, so it is in all mutants or in none.
+// one or two for each invariant. They are compiled into the tests that must notice, see
+// switch_test.go, and one of them is in force at a time. What none of them changes is
+// compiled as ./test compiles it, and so it is compiled once.
 func TestInvariantsAreTested(t *testing.T) {
 	declaredTests(t)
 	long := os.Getenv("VEDETTE_LONG") != "" // ./test -long
-	race := long && isRace()
-	chosen, tests := map[string][]mutant{}, map[string][]string{} // tests that are relied on, by package
-	b := newSwitchboard()
+	chosen := map[string][]mutantOf{}       // by package of the tests
 	for number, list := range invariants() {
 		for _, m := range list {
 			if long || m.quick {
-				chosen[number], tests[m.pkg] = append(chosen[number], m), append(tests[m.pkg], m.tests...)
-				b.add(t, m)
+				chosen[m.pkg] = append(chosen[m.pkg], mutantOf{number, m})
 			}
 		}
 	}
-	programs, err := build(t, b.overlay(t), race, slices.Sorted(maps.Keys(tests))...)
-	require.NoError(t, err, "a mutant doesn't compile; the name of its function ends in its number")
-	for number, list := range chosen {
-		t.Run(number, func(t *testing.T) {
-			for _, m := range list {
-				t.Run(m.name, func(t *testing.T) {
+	var all *switchboard
+	programs := map[string]string{}
+	if long { // most packages have mutants, and one board has each package that imports them compiled once
+		all = newSwitchboard()
+		for _, list := range chosen {
+			all.addAll(t, list)
+		}
+		var err error
+		programs, err = build(t, all.overlay(t), slices.Sorted(maps.Keys(chosen))...)
+		require.NoError(t, err, "a mutant doesn't compile; the name of its function ends in its number")
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(chosen)) {
+		t.Run(pkg, func(t *testing.T) {
+			t.Parallel()
+			b, program := all, programs[pkg]
+			if b == nil {
+				b = newSwitchboard()
+				b.addAll(t, chosen[pkg])
+				built, err := build(t, b.overlay(t), pkg)
+				require.NoError(t, err, "a mutant doesn't compile; the name of its function ends in its number")
+				program = built[pkg]
+			}
+			for _, m := range chosen[pkg] {
+				t.Run(m.invariant+"/"+m.name, func(t *testing.T) {
 					t.Parallel()
-					program, at := programs[m.pkg], b.numbers[m.key()]
-					if at == "" { // it can't be switched
-						alone, err := build(t, writeOverlay(t, map[string][]byte{m.file: m.broken(t)}), race, m.pkg)
-						require.NoError(t, err, "the mutant doesn't compile")
-						program = alone[m.pkg]
-					}
-					for _, test := range m.tests {
-						require.False(t, passes(t, program, m.pkg, test, at), "%s passes, although %s", test, m.name)
-					}
+					m.isNoticed(t, program, b.numbers[m.key()])
 				})
 			}
-		})
-	}
-	if !long {
-		return // all other packages are tested beside this one, as they are
-	}
-	for pkg, names := range tests {
-		t.Run("as it is/"+pkg, func(t *testing.T) {
-			t.Parallel()
-			slices.Sort(names)
-			for _, test := range slices.Compact(names) {
-				require.True(t, passes(t, programs[pkg], pkg, test, ""), "%s fails on the code as it is", test)
+			if long { // else the package is tested beside this one, as it is
+				passAsTheyAre(t, program, pkg, chosen[pkg])
 			}
 		})
 	}
+}
+
+// mutantOf is a mutant and the number of the invariant that it breaks.
+type mutantOf struct {
+	invariant string
+	mutant
+}
+
+// isNoticed holds that each test of the mutant fails, in a program in which it is in force by its
+// switch. One that can't be switched is compiled alone.
+func (m mutant) isNoticed(t *testing.T, program, at string) {
+	if at == "" {
+		alone, err := build(t, writeOverlay(t, map[string][]byte{m.file: m.broken(t)}), m.pkg)
+		require.NoError(t, err, "the mutant doesn't compile")
+		program = alone[m.pkg]
+	}
+	for _, test := range m.tests {
+		require.False(t, passes(t, program, m.pkg, test, at), "%s passes, although %s", test, m.name)
+	}
+}
+
+// passAsTheyAre holds that the tests that are relied on pass where no mutant is in force.
+func passAsTheyAre(t *testing.T, program, pkg string, list []mutantOf) {
+	var names []string
+	for _, m := range list {
+		names = append(names, m.tests...)
+	}
+	slices.Sort(names)
+	t.Run("as it is", func(t *testing.T) {
+		t.Parallel()
+		for _, test := range slices.Compact(names) {
+			require.True(t, passes(t, program, pkg, test, ""), "%s fails on the code as it is", test)
+		}
+	})
 }

@@ -77,7 +77,8 @@ func TestPages(t *testing.T) {
 func binary(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "vedette")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/vedette").CombinedOutput()
+	args := slices.Concat([]string{"build", "-o", program}, flagsOfBuild(), []string{"./cmd/vedette"})
+	out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return program
 }
@@ -86,7 +87,7 @@ func binary(t *testing.T) string {
 func runIn(t *testing.T, dir string, env []string, command ...string) (out string, status int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	cmd.Dir, cmd.Env = dir, append(append(os.Environ(), "GORACE=atexit_sleep_ms=0 halt_on_error=1"), env...)
 	text, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -154,7 +155,8 @@ func TestReadmeProgramsCompile(t *testing.T) {
 	require.NoError(t, err)
 	overlay := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(overlay, list, 0o600))
-	out, err := exec.CommandContext(t.Context(), "go", append([]string{"build", "-overlay", overlay}, packages...)...).CombinedOutput()
+	args := slices.Concat([]string{"build", "-overlay", overlay}, flagsOfBuild(), packages)
+	out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput()
 	require.NoError(t, err, string(out))
 }
 

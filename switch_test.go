@@ -51,6 +51,13 @@ func (b *switchboard) add(t *testing.T, m mutant) {
 	b.files[m.file] = append(b.files[m.file], numberedLine{m, number})
 }
 
+func (b *switchboard) addAll(t *testing.T, list []mutantOf) {
+	t.Helper()
+	for _, m := range list {
+		b.add(t, m.mutant)
+	}
+}
+
 // overlay writes what tells the compiler of all mutants, and returns its path.
 func (b *switchboard) overlay(t *testing.T) string {
 	t.Helper()

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/agents/llm/scripted"
+	"github.com/vedette-dev/vedette/internal/owntest"
 )
 
 // configuration is what the server runs with. The tools of all frameworks are the same skill.
@@ -148,10 +149,9 @@ func (r *rig) serve() {
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := owntest.FreePort()
 	require.NoError(t, err)
-	defer ln.Close() //nolint:errcheck // it is not used again
-	return ln.Addr().(*net.TCPAddr).Port
+	return port
 }
 
 // must runs a command and returns what it printed.

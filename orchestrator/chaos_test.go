@@ -22,12 +22,13 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// chaosTime is how long faults are made: 10 s, a minute with VEDETTE_LONG.
+// chaosTime is how long faults are made: 4 s, a minute with VEDETTE_LONG. Where
+// enough has not come of them by then, they go on.
 func chaosTime() time.Duration {
 	if os.Getenv("VEDETTE_LONG") != "" {
 		return time.Minute
 	}
-	return 10 * time.Second
+	return 4 * time.Second
 }
 
 // chaosSkills are a good skill and every way of being a bad one. What a deaf

@@ -190,6 +190,8 @@ func TestPurgeWhileAtWork(t *testing.T) {
 	sent := make(chan error, 1)
 	go func() { _, err := c.Send(t.Context(), "go"); sent <- err }()
 	<-began
+	// The turn that is purged waits for its agent with one more question. It is on its way before the purge.
+	require.Eventually(t, func() bool { return len(r.server.Requests()) == 5 }, eventually, tick)
 	_, err = r.Purge(t.Context(), PurgeTarget{User: "bob", Conversation: "c1"})
 	require.ErrorIs(t, err, ErrOtherUser)
 	_, err = r.Purge(t.Context(), PurgeTarget{Conversation: "c9"})

@@ -236,7 +236,8 @@ func TestScrapeCanaries(t *testing.T) {
 	})
 	require.Eventually(t, func() bool {
 		f, _ := scrape(t, r)
-		return f.value("vedette_review_canary_state", "model", "judge", "state", "unanswered") == 1
+		return f.value("vedette_review_canary_state", "model", "judge", "state", "unanswered") == 1 &&
+			f.value("vedette_review_canary_state", "model", "m", "state", "failed") == 1
 	}, eventually, tick)
 	f, text := scrape(t, r) // that one may have read the counters before the gauge, and the last request between them
 	f.want(t, text,

@@ -5,8 +5,8 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/agents/llm/scripted"
+	"github.com/vedette-dev/vedette/internal/owntest"
 )
 
 var update = flag.Bool("update", false, "write docs/first-hour.md and its pictures again")
@@ -99,12 +100,10 @@ func TestFirstHour(t *testing.T) {
 	model, err := scripted.Serve(context.WithoutCancel(t.Context()), sc, scripted.Options{})
 	require.NoError(t, err)
 	t.Cleanup(model.Close)
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := owntest.FreePort()
 	require.NoError(t, err)
-	w.address = ln.Addr().String()
-	require.NoError(t, ln.Close())
-	port := w.address[strings.LastIndex(w.address, ":")+1:]
-	w.env = append(os.Environ(), "OPENAI_BASE_URL="+model.BaseURL(), "OPENAI_API_KEY=", "PORT="+port, "GOFLAGS=-trimpath", "TZ=UTC")
+	w.address = fmt.Sprintf("127.0.0.1:%d", port)
+	w.env = append(os.Environ(), "OPENAI_BASE_URL="+model.BaseURL(), "OPENAI_API_KEY=", fmt.Sprintf("PORT=%d", port), "GOFLAGS=-trimpath", "TZ=UTC")
 	w.dir = t.TempDir()
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)

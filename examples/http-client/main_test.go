@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/cmd/vedette/command"
+	"github.com/vedette-dev/vedette/internal/owntest"
 	"github.com/vedette-dev/vedette/orchestrator"
 )
 
@@ -58,10 +58,9 @@ func (p place) vedette(args ...string) string {
 
 func startServer(t *testing.T) place {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := owntest.FreePort()
 	require.NoError(t, err)
-	p := place{t, t.TempDir(), fmt.Sprint(ln.Addr().(*net.TCPAddr).Port)}
-	require.NoError(t, ln.Close())
+	p := place{t, t.TempDir(), fmt.Sprint(port)}
 	yaml, err := os.ReadFile("vedette.yaml")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "vedette.yaml"), yaml, 0o600))

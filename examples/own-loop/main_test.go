@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/cmd/vedette/command"
+	"github.com/vedette-dev/vedette/internal/owntest"
 	"github.com/vedette-dev/vedette/orchestrator"
 )
 
@@ -60,10 +60,9 @@ func (p place) vedette(args ...string) string {
 
 func startServer(t *testing.T) place {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := owntest.FreePort()
 	require.NoError(t, err)
-	p := place{t, t.TempDir(), fmt.Sprint(ln.Addr().(*net.TCPAddr).Port)}
-	require.NoError(t, ln.Close())
+	p := place{t, t.TempDir(), fmt.Sprint(port)}
 	yaml, err := os.ReadFile("vedette.yaml")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(p.dir, "vedette.yaml"), yaml, 0o600))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/internal/owntest"
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/limits/redisstore"
 	"github.com/vedette-dev/vedette/limits/redisstore/redistest"
@@ -89,10 +90,8 @@ func certificate(t *testing.T, dir string) (pool *x509.CertPool) {
 func TestTLS(t *testing.T) {
 	dir := t.TempDir()
 	pool := certificate(t, dir)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := owntest.FreePort()
 	require.NoError(t, err)
-	port := l.Addr().(*net.TCPAddr).Port
-	require.NoError(t, l.Close())
 	redistest.Start(t, "--tls-port", strconv.Itoa(port), "--tls-cert-file", filepath.Join(dir, "cert.pem"),
 		"--tls-key-file", filepath.Join(dir, "key.pem"), "--tls-auth-clients", "no")
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))

@@ -58,7 +58,7 @@ guard: {roots: [./workspace]}
 		d, err := assembly.NewDecider(cfg, assembly.DeciderOptions{Transport: func(string) http.RoundTripper { return server }})
 		require.NoError(t, err)
 		defer d.Close()
-		began, n := time.Now(), 0
+		began, n, told := time.Now(), 0, 0
 		ev := eval.NewEvaluator(eval.Options{Decider: d})
 		require.NoError(t, ev.Each(t.Context(), strings.NewReader(asking(4)), 4, func(_ int, r eval.Result) error {
 			n++
@@ -67,9 +67,11 @@ guard: {roots: [./workspace]}
 			require.Equal(t, sentinel.GateReview, v.Gate)
 			require.Equal(t, "1", v.Meta["attempts"])
 			require.Empty(t, v.Meta["failure"])
+			told += strings.Count(string(r.LabelledJSON()), `"waited_us":`)
 			return nil
 		}))
 		require.Equal(t, 4, n)
+		require.Equal(t, 3, told, "each wait stands in its row")
 		var waits []time.Duration
 		for _, at := range server.asked {
 			waits = append(waits, at.Sub(began))

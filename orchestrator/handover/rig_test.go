@@ -3,6 +3,7 @@ package handover_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -23,7 +24,16 @@ import (
 	"github.com/vedette-dev/vedette/skills/warrant"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain has a quarter of the random histories, each with a house of its own, unless ./test -long or
+// -rapid.checks asks for more.
+func TestMain(m *testing.M) {
+	if os.Getenv("VEDETTE_LONG") == "" {
+		if err := flag.Set("rapid.checks", "25"); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // clock is a clock that a test moves.
 type clock struct {

@@ -215,6 +215,14 @@ func TestOneApprovalADay(t *testing.T) {
 	require.True(t, ok, "on another day")
 }
 
+// Approvals of a small amount are none of a greater one.
+func TestATrialPaymentIsNoHabitForMore(t *testing.T) {
+	b := newBench()
+	b.approve(t, newCall(t, marked, `{"to":"a@b.test","amount":1}`, false), 3, 2, 1)
+	require.True(t, b.IsHabit(t.Context(), newCall(t, marked, `{"to":"a@b.test","amount":1}`, false)))
+	require.False(t, b.IsHabit(t.Context(), newCall(t, marked, `{"to":"a@b.test","amount":5000}`, false)))
+}
+
 // Rows that can't be read, from the future or of another key count for nothing.
 func TestForeignRowsCountForNothing(t *testing.T) {
 	b, c := newBench(), newCall(t, marked, `{"to":"a@b.test","amount":5}`, false)

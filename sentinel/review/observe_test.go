@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -100,9 +102,13 @@ func TestObserverOfWhatWasNotSent(t *testing.T) {
 }
 
 // A model that goes bad under load: healthy, then silent, then failing, then
-// healthy again, with fifty callers all the while. The timeline is in the log of
-// go test -v.
+// healthy again, with ten callers all the while, fifty with VEDETTE_LONG. The timeline
+// is in the log of go test -v.
 func TestFaultDrill(t *testing.T) {
+	callers := 10
+	if os.Getenv("VEDETTE_LONG") != "" {
+		callers = 50
+	}
 	table := map[string]struct{ unavailable, unjudgeable sentinel.Outcome }{
 		"self.read": {sentinel.Allow, sentinel.Ask}, "self.create": {sentinel.Allow, sentinel.Defer}, "self.modify": {sentinel.Ask, sentinel.Ask},
 		"self.irreversible": {sentinel.Deny, sentinel.Ask}, "others.read": {sentinel.Ask, sentinel.Ask},
@@ -130,7 +136,7 @@ func TestFaultDrill(t *testing.T) {
 		o.Observer = d
 		g := w.gate(o, "fast")
 		var wg sync.WaitGroup
-		for i := range 50 {
+		for i := range callers {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i) * 10 * time.Millisecond)
 				for n := i; phase() < 4; n++ {
@@ -158,8 +164,14 @@ func TestFaultDrill(t *testing.T) {
 				require.Zero(t, slice["unjudged"], "healthy, and recovered without a restart")
 			case i > 6 && i < 18:
 				require.Zero(t, slice["judged"])
-				require.LessOrEqual(t, slice["unjudged"]-slice["breaker_open"], 1, "one probe each ten seconds")
-				require.Greater(t, slice["breaker_open"], 900)
+				probes := slice["unjudged"] - slice["breaker_open"]
+				for failure, n := range slice {
+					if strings.HasPrefix(failure, "lone_") { // another user's is let through at once
+						probes -= n
+					}
+				}
+				require.LessOrEqual(t, probes, 1, "one probe each ten seconds")
+				require.Greater(t, slice["breaker_open"], 16*callers, "each asks twice a second")
 			}
 		}
 		last := d.changes[len(d.changes)-1]

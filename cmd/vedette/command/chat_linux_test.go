@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/vedette-dev/vedette/agents/llm/scripted"
+	"github.com/vedette-dev/vedette/internal/owntest"
 )
 
 // turnOf plays a turn in which agents call note.send at the same time. The answer has what a terminal
@@ -115,10 +116,8 @@ func openChatRig(t *testing.T) *chatRig {
 	served := make(chan struct{})
 	go func() { defer close(served); _ = front.Serve(ln) }()
 	t.Cleanup(func() { _ = front.Close(); <-served })
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	r.port, err = owntest.FreePort()
 	require.NoError(t, err)
-	r.port = free.Addr().(*net.TCPAddr).Port
-	require.NoError(t, free.Close())
 	config := fmt.Sprintf(chatConfig, "http://"+ln.Addr().String(), r.port)
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "vedette.yaml"), []byte(config), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, "skills.yaml"), []byte(chatSkills), 0o600))

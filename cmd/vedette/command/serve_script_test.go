@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/vedette-dev/vedette/internal/owntest"
 	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/control"
@@ -24,10 +24,9 @@ func freePort(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: freeport VARIABLE")
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := owntest.FreePort()
 	ts.Check(err)
-	ts.Setenv(args[0], strconv.Itoa(ln.Addr().(*net.TCPAddr).Port))
-	ts.Check(ln.Close())
+	ts.Setenv(args[0], strconv.Itoa(port))
 }
 
 // awaitServer waits until a server answers /healthz.
@@ -35,7 +34,7 @@ func awaitServer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: serving PORT")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
 	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:"+args[0]+"/readyz", nil)

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -23,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/vedette-dev/vedette/internal/owntest"
 )
 
 // Variable names the environment variable that holds the address of the server
@@ -69,7 +70,7 @@ func Start(t testing.TB, args ...string) *Server {
 	t.Cleanup(s.Kill)
 	var err error
 	for range 5 { // another process may take a port that was free
-		if s.port, err = freePort(); err != nil {
+		if s.port, err = owntest.FreePort(); err != nil {
 			t.Fatal(err)
 		}
 		if err = s.startProcess(); err == nil {
@@ -209,18 +210,4 @@ func Ask(address, command string) (string, error) {
 	}
 	first, _, _ := bytes.Cut(line, []byte("\r\n"))
 	return string(first), nil
-}
-
-// freePort returns a free port below those that the kernel gives to connections.
-// So no connection takes the port while the server is away.
-func freePort() (int, error) {
-	var err error
-	for range 100 {
-		port := 20000 + rand.IntN(12000)
-		var l net.Listener
-		if l, err = (&net.ListenConfig{}).Listen(context.Background(), "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			return port, l.Close()
-		}
-	}
-	return 0, fmt.Errorf("no port of the loopback is free: %w", err)
 }

@@ -416,9 +416,10 @@ func (s *shell) runKeepingBuiltin(name string, args []field) bool {
 			setKey(&s.ownNames().aliases, args[2].text, args[1].text)
 		}
 	case "unset", "let", "test", "[", "wait":
+		unsets := name == "unset" && !hasFlag(args, "f")
 		for _, a := range args {
 			s.readSubscript(a.text)
-			if name == "unset" && !hasFlag(args, "f") {
+			if unsets {
 				n, _, _ := strings.Cut(a.text, "[")
 				s.doubtVariable(n)
 			}

@@ -191,6 +191,9 @@ func (e *environment) setRef(name, to string) {
 // doubtVariable remembers that a variable may not be set any more. Its value stands beside
 // that: whether the shell really unsets it is not always sure.
 func (e *environment) doubtVariable(name string) {
+	if e.budget.IsSpent() { // else many names cost a look at the whole value each
+		return
+	}
 	name = e.followRefs(name)
 	v, ok := e.findHeld(name)
 	if _, usual := usualValues[name]; usual && !ok {

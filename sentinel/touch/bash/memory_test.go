@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/vedette-dev/vedette/internal/owntest"
 	"github.com/vedette-dev/vedette/sentinel/touch/bash"
 	"github.com/vedette-dev/vedette/sentinel/touch/path"
 )
@@ -123,6 +123,7 @@ func swollen() map[string]string {
 		"shell functions":        fill("f(){ ", "g $1$1;", "}; g(){ f $1$1; }; f a"),
 		"shell twins":            "f(){ f $1$1; f $1$1; f $1$1; }; f aaaa",
 		"shell evals":            fill("", "eval ", "rm x"),
+		"shell unsets":           fill("x="+strings.Repeat("''", 10_000)+";unset", " x", ""),
 		"shell aliases":          fill("alias a='a a';", "a x;", ""),
 		"shell substitutions":    strings.Repeat("$(", 5000) + strings.Repeat(")", 5000),
 		"shell echoes":           fill("", "echo aaaaaaaa && ", "true"),
@@ -156,15 +157,13 @@ func swollen() map[string]string {
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	// The race detector needs more address space than the limit: the children do without.
-	plain := filepath.Join(t.TempDir(), "plain.test")
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-c", "-o", plain, ".").CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	plain := owntest.Plain(t)
 	for name, input := range swollen() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			require.LessOrEqual(t, len(input), inputSize+64)
 			child := exec.CommandContext(t.Context(), plain)
-			child.Env = append(os.Environ(), measuredVar+"="+name, "GOMEMLIMIT=256MiB")
+			child.Env = append(os.Environ(), measuredVar+"="+name, "GOMEMLIMIT=256MiB", "GOGC=100")
 			out, err := child.CombinedOutput()
 			require.NoError(t, err, "the child dies: %s", firstLines(out))
 			var took int

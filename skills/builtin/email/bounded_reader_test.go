@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -29,11 +30,15 @@ func hostile() map[string]string {
 	text := func(params, body string) string {
 		return head + "Content-Type: text/" + params + "\r\n\r\n" + body
 	}
+	lines := 1 << 18 // a parser that keeps them takes twice what is allowed
+	if os.Getenv("VEDETTE_LONG") != "" {
+		lines = 3 << 20
+	}
 	return map[string]string{
 		"a part with one long line":    part("X-A: " + strings.Repeat("a", 20<<20)),
-		"a part with many lines":       part(strings.Repeat("X: y\r\n", 3<<20) + "Z: z"),
-		"a part with bare lines":       part(strings.Repeat("X:\n", 1<<19) + "Z: z"),
-		"a part with folded lines":     part("X: y\r\n" + strings.Repeat(" z\r\n", 1<<19) + "Z: z"),
+		"a part with many lines":       part(strings.Repeat("X: y\r\n", lines) + "Z: z"),
+		"a part with bare lines":       part(strings.Repeat("X:\n", lines) + "Z: z"),
+		"a part with folded lines":     part("X: y\r\n" + strings.Repeat(" z\r\n", lines) + "Z: z"),
 		"boundaries within a header":   mixed + strings.Repeat("--B\r\n--C: x\r\nX: y\r\n", 1<<19),
 		"many parts with long headers": mixed + strings.Repeat("--B\r\n"+strings.Repeat("X: y\r\n", 490)+"\r\nx\r\n", 1000) + "--B--\r\n",
 		"many parameters":              part("Content-Type: text/plain" + numbered(600_000, "; p%d=v")),
@@ -41,7 +46,7 @@ func hostile() map[string]string {
 		"continued parameters on top":  head + "Content-Type: text/plain" + numbered(20_000, "; n*%d*=v") + "\r\n\r\nx",
 		"words in a file's name":       part(`Content-Disposition: attachment; filename="` + strings.Repeat("=?utf-8?q?a?= ", 500_000) + `"`),
 		"boundaries without end":       mixed + strings.Repeat("--B\r\n\r\n", 2<<20),
-		"almost boundaries":            mixed + "--B\r\n\r\n" + strings.Repeat("\r\n--A", 1<<19) + "\r\n--B--",
+		"almost boundaries":            mixed + "--B\r\n\r\n" + strings.Repeat("\r\n--A", lines) + "\r\n--B--",
 		"a long boundary": head + "Content-Type: multipart/mixed; boundary=" + strings.Repeat("b", 60_000) + "\r\n\r\n" +
 			strings.Repeat("--"+strings.Repeat("b", 59_999)+"\r\n", 300),
 		"words in From":          "From: " + strings.Repeat("=?utf-8?q?a?= ", 17_000) + "\r\n\r\nx",

@@ -26,7 +26,7 @@ func held(t *testing.T, dir string) (gone func()) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = f.Close() })
 	return func() {
-		require.NoError(t, f.SetReadDeadline(time.Now().Add(20*time.Second)))
+		require.NoError(t, f.SetReadDeadline(time.Now().Add(4*time.Minute)))
 		_, err := f.Read(make([]byte, 1))
 		for err == nil {
 			_, err = f.Read(make([]byte, 1))
