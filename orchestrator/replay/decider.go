@@ -46,6 +46,7 @@ func (d *decider) close() {
 
 // decide decides a call again and writes down what it comes to.
 func (d *decider) decide(ctx context.Context, c *call) error {
+	c.readRecord()
 	if c.record.Kind == sentinel.RecordRefused { // no configuration makes a call of it
 		c.now = c.was
 		return nil

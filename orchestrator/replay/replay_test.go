@@ -18,7 +18,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
@@ -112,7 +111,7 @@ func (h *house) load(name, review, more string) *config.Config {
 	h.t.Helper()
 	text := fmt.Sprintf("version: 1\nskills: {include: [skills.yaml]}\nguard: {roots: [./workspace]}\nsentinel: {canaries: {every: 0s}, %s}\n"+
 		"roles: {sentinel: [judge]}\nmodels: {judge: {model: judge, base_url: %q}, other: {model: other, base_url: %q}}\n"+
-		"limits: {agent: {calls: 100}, turn: {calls: 100}, conversation: {calls: 100}}\n%s", review, h.url, h.url, more)
+		"limits: {agent: {calls: 1000}, turn: {calls: 1000}, conversation: {calls: 1000}}\n%s", review, h.url, h.url, more)
 	file := filepath.Join(h.dir, name)
 	require.NoError(h.t, os.WriteFile(file, []byte(text), 0o600))
 	cfg, err := config.Load(file, config.Options{})
@@ -423,37 +422,4 @@ func TestKeysAreNeeded(t *testing.T) {
 		require.ErrorContains(t, err, s.says)
 	}
 	require.NoDirExists(t, filepath.Join(h.dir, "none"))
-}
-
-// Calls that are decided again in a second, beside what deciding alone takes. Each is an agent's of
-// twenty steps.
-func BenchmarkReplay(b *testing.B) {
-	h := newHouse(b)
-	cfg := h.load("vedette.yaml", `mode: "off"`, rules)
-	p, err := assembly.Build(b.Context(), cfg, assembly.Options{Approver: person{}})
-	require.NoError(b, err)
-	const agents, steps = 100, 20
-	var g errgroup.Group
-	g.SetLimit(64)
-	for n := range agents {
-		g.Go(func() error {
-			o := sentinel.GrantOptions{ID: fmt.Sprintf("g%d", n), Conversation: fmt.Sprintf("c%d", n), Mission: "note what was read"}
-			d := p.Checkpoint.Desk(newGrant(b, o, "read mail 17 and note what it says", "notes.add", "mail.read"))
-			for i := range steps {
-				if i%4 == 0 {
-					invoke(b, d, "mail.read", fmt.Sprintf(`{"id":"%d"}`, i))
-				} else {
-					invoke(b, d, "notes.add", fmt.Sprintf(`{"text":"item %d of the mail says that the meeting is on Monday"}`, i))
-				}
-			}
-			return nil
-		})
-	}
-	require.NoError(b, g.Wait())
-	require.NoError(b, p.Close())
-	for b.Loop() {
-		r := h.replay(cfg, nil)
-		require.Equal(b, agents*steps, r.Same)
-	}
-	b.ReportMetric(float64(agents*steps*b.N)/b.Elapsed().Seconds(), "calls/s")
 }
