@@ -163,6 +163,8 @@ var rooms = map[string]room{
 		"it carries an operator's word to the process and knows no more of it"},
 	"orchestrator/hook": {[]string{"internal/textcut", "skills"},
 		"it asks a server over HTTP, as any other program would, and decides nothing"},
+	"orchestrator/alerts": {[]string{"internal/backoff", "orchestrator/notify", "orchestrator/records/query", "sentinel", "sentinel/ledger",
+		"sentinel/store", "skills"}, "it reads what is on record and tells people, and decides nothing"},
 	"orchestrator/notify": {[]string{"internal/backoff", "internal/outbound", "internal/textcut", "sentinel/approval", "sentinel/store"},
 		"it tells people that a question waits, and knows of a question what its list says"},
 	"orchestrator/admission": {nil, "it counts who is at work and knows nothing of the work"},
@@ -191,8 +193,8 @@ var rooms = map[string]room{
 		"sentinel/store", "sentinel/store/keys"},
 		"it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
-		"orchestrator/access", "orchestrator/anchors", "orchestrator/answers", "orchestrator/assistants/threads", "orchestrator/control",
-		"orchestrator/handover", "orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models", "orchestrator/notify",
+		"orchestrator/access", "orchestrator/alerts", "orchestrator/anchors", "orchestrator/answers", "orchestrator/assistants/threads",
+		"orchestrator/control", "orchestrator/handover", "orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models", "orchestrator/notify",
 		"orchestrator/policies", "orchestrator/records/story", "orchestrator/sink", "orchestrator/skillqueue",
 		"sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"},
 		"it builds and does nothing else: what runs lives beside its noun"},
@@ -374,7 +376,7 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 48, // it puts everything together
+	"imports orchestrator/assembly": 49, // it puts everything together
 	"imports cmd/vedette/command":   15, // each command calls another room
 	"imports orchestrator/api":      16, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record
