@@ -423,3 +423,44 @@ func TestKeysAreNeeded(t *testing.T) {
 	}
 	require.NoDirExists(t, filepath.Join(h.dir, "none"))
 }
+
+// A proposed rule decides the call as it should be, and its effect is told against the rules as they are: what was
+// decided then, under others, plays no part.
+func TestPropose(t *testing.T) {
+	h := newHouse(t)
+	cfg := h.load("vedette.yaml", `mode: "off"`, "")
+	h.talk(cfg)
+	now := h.load("now.yaml", `mode: "off"`, rules)
+	try := func(should string) (out []string) {
+		t.Helper()
+		list, err := replay.Propose(now, "mail.send", json.RawMessage(`{"to":"bob@elsewhere.test","n":1}`), "ask", should, "r1")
+		require.NoError(t, err)
+		for _, p := range list {
+			r := h.replay(p.Config, func(o *replay.Options) { o.Against = now })
+			out = append(out, p.Says+" "+p.Rule+": "+r.Effect())
+		}
+		return out
+	}
+	denied := try("deny")
+	require.Len(t, denied, 3, "the same address, its domain, every call of the skill")
+	require.Contains(t, denied[0], `when: "has(args.to) && args.to == \"bob@elsewhere.test\"", reason: "a reviewer of r1 said so"}`)
+	require.Contains(t, denied[1], `when: "has(args.to) && args.to.endsWith(\"@elsewhere.test\")"`)
+	require.Contains(t, denied[2], `add {skill: "mail.send", then: "deny", reason:`)
+	require.Contains(t, denied[0], "would have asked 0 and denied 3 of ")
+	allowed := try("allow")
+	require.Len(t, allowed, 2)
+	require.Contains(t, allowed[0], `change {id: "mail-asks", skill: "mail.send", then: "ask", `+
+		`when: "(args.to.endsWith('@elsewhere.test')) && !(has(args.to) && args.to == \"bob@elsewhere.test\")"}`)
+	require.Contains(t, allowed[0], "would have asked 0 and denied 0 of ")
+	require.Contains(t, allowed[0], "get more than they got")
+	none, err := replay.Propose(now, "files.read", json.RawMessage(`{"path":"a.txt"}`), "deny", "allow", "r1")
+	require.NoError(t, err)
+	require.Empty(t, none)
+	milder, err := replay.Propose(now, "notes.add", json.RawMessage(`{}`), "deny", "ask", "r1")
+	require.NoError(t, err)
+	require.Len(t, milder, 1)
+	require.Equal(t, `{id: "no-secrets", skill: "notes.add", then: "ask", when: "args.text.contains('password')"}`, milder[0].Rule)
+	require.Contains(t, h.replay(milder[0].Config, func(o *replay.Options) { o.Against = now }).Effect(), "and let 1 get more than they got")
+	_, err = replay.Run(t.Context(), replay.Options{Config: now, Rules: []string{"{skill: a.b,\n then: ask}"}})
+	require.ErrorContains(t, err, "one line")
+}

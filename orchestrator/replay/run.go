@@ -29,6 +29,10 @@ type Options struct {
 	Chosen records.ListOptions
 	// Config is what they are decided under.
 	Config *config.Config
+	// Against, where it is set, is what Config is compared with. Without it that is what was decided then.
+	Against *config.Config
+	// Rules are more permission rules, a line each, with which Config is compared with Config as it is.
+	Rules []string
 	// NoReview leaves the review out.
 	NoReview bool
 	// Review has the models asked about calls whose recorded judgement doesn't fit, MaxReviews at most.
@@ -79,6 +83,13 @@ type run struct {
 // Run decides the recorded calls again.
 func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	began := time.Now()
+	if len(o.Rules) > 0 {
+		next, err := o.Config.WithRules(o.Rules...)
+		if err != nil {
+			return nil, err
+		}
+		o.Config, o.Against = next, o.Config
+	}
 	r := &run{o: o, report: newReport(o)}
 	if r.sealed, err = records.OpenSealed(ctx, o.Source, o.Now); err != nil {
 		return nil, err
