@@ -61,6 +61,12 @@ type Cost struct {
 	Tokens int64 `json:"tokens"`
 }
 
+// RuleError says that one of Options.Rules can't be used.
+type RuleError struct{ err error }
+
+// Error says what is wrong with it.
+func (e *RuleError) Error() string { return e.err.Error() }
+
 // pageSize is how many records are read at a time, and atOnce of how many calls the values are in memory.
 const (
 	pageSize = 1000
@@ -86,7 +92,7 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	if len(o.Rules) > 0 {
 		next, err := o.Config.WithRules(o.Rules...)
 		if err != nil {
-			return nil, err
+			return nil, &RuleError{err}
 		}
 		o.Config, o.Against = next, o.Config
 	}
@@ -99,7 +105,10 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	defer r.closeDeciders()
 	for range cmp.Or(o.Workers, runtime.GOMAXPROCS(0)) {
 		d, err := newDecider(o, r.sealed, r.kept)
-		if err != nil {
+		switch {
+		case err != nil && len(o.Rules) > 0: // without them the configuration is in force
+			return nil, &RuleError{err}
+		case err != nil:
 			return nil, err
 		}
 		r.deciders = append(r.deciders, d)
