@@ -38,6 +38,15 @@ var judged = []string{"sentinel", "sentinel/touch", "skills"}
 // codec is what the codecs of wire formats are made of.
 var codec = []string{"sentinel/stream", "sentinel/stream/span", "sentinel/stream/sse"}
 
+// requestReader is what reads requests of a wire format.
+func requestReader(format string, besides ...string) []string {
+	out := []string{"orchestrator/proxy/wire", "sentinel/stream", "sentinel/stream/span", "sentinel/stream/" + format}
+	for _, b := range besides {
+		out = append(out, "orchestrator/proxy/wire/"+b)
+	}
+	return out
+}
+
 // rooms are all packages of the module. One that isn't listed fails the test,
 // so the drawing can't fall behind the code.
 var rooms = map[string]room{
@@ -48,6 +57,7 @@ var rooms = map[string]room{
 	"internal/arrival":            {nil, "it carries requests of tests and knows no server"},
 	"internal/owntest":            {nil, "it runs a test again and knows none of them"},
 	"internal/testissuer":         {nil, "it is an issuer for tests and knows no client of it"},
+	"internal/testprovider":       {nil, "it is a provider of models for tests and knows no proxy before it"},
 	"internal/testclock":          {nil, "it is a clock for tests and knows nothing that goes by it"},
 	"internal/watchdog":           {nil, "it runs test programs and knows none of them"},
 	"limits/redisstore/redistest": {[]string{"internal/owntest"}, "it starts a server for tests and knows no store"},
@@ -63,6 +73,7 @@ var rooms = map[string]room{
 	"internal/ids":       {nil, "it makes ids and knows nothing that they are of"},
 	"internal/scrub":     {nil, "it reads texts and knows nothing of who wrote them"},
 	"internal/backoff":   {nil, "it knows pauses and nothing of what is tried again"},
+	"internal/notice":    {nil, "it reads templates and knows nothing that fills them"},
 	"internal/userglob":  {nil, "it reads patterns of users' ids and knows no rule"},
 	"internal/netzone":   {nil, "what reads an address and what dials it ask one function, so it leans on neither"},
 
@@ -120,10 +131,20 @@ var rooms = map[string]room{
 	"sentinel/stream/chat":      {codec, "it reads and writes one wire format, decides nothing and knows no other format"},
 	"sentinel/stream/messages":  {codec, "it reads and writes one wire format, decides nothing and knows no other format"},
 	"sentinel/stream/responses": {codec, "it reads and writes one wire format, decides nothing and knows no other format"},
-	"sentinel/store":            {nil, leaf},
-	"sentinel/store/keys":       {nil, leaf},
-	"sentinel/journal":          {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
-	"internal/outbound":         {nil, "it makes clients for addresses and knows nothing that they carry"},
+	"sentinel/intent":           {[]string{"sentinel/intent/fold", "skills"}, "it holds what a text became, and knows no text, parser or store"},
+	"sentinel/intent/fold":      {nil, "it knows characters and nothing of what they say"},
+	"sentinel/intent/detect":    {[]string{"sentinel/intent/fold"}, "it reads a text by fixed rules: no model, no network, no store"},
+	"sentinel/intent/grammar":   {[]string{"sentinel/intent", "sentinel/intent/fold", "skills"}, "it reads a text by an operator's words and knows no model"},
+	"sentinel/intent/parse": {[]string{"agents/llm", "sentinel/intent", "sentinel/intent/grammar", "skills"},
+		"it has parsers read a text, each apart; it starts no process itself and knows no vote"},
+	"sentinel/intent/vote":    {[]string{"sentinel/intent"}, "a pure function of what parsers said: it knows no parser and no policy"},
+	"sentinel/intent/compare": {[]string{"sentinel/intent", "skills"}, "a pure function of an intent and a policy: it knows no parser and no text"},
+	"sentinel/intent/classify": {[]string{"agents/llm", "internal/outbound", "sentinel/intent/parse"},
+		"it scores a text by one model or one address and knows no rule"},
+	"sentinel/store":      {nil, leaf},
+	"sentinel/store/keys": {nil, leaf},
+	"sentinel/journal":    {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"internal/outbound":   {nil, "it makes clients for addresses and knows nothing that they carry"},
 	"orchestrator/anchors": {[]string{"internal/outbound", "sentinel/ledger"},
 		"it carries signed heads to places and decides nothing"},
 	"sentinel/ledger":            {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
@@ -141,23 +162,42 @@ var rooms = map[string]room{
 		"gates and executors are put together in one place, assembly"},
 	"orchestrator/idempotency": {[]string{"sentinel/journal", "sentinel/store"}, "it keeps answers and knows no operation"},
 	"orchestrator/api": {[]string{"orchestrator", "orchestrator/access", "orchestrator/cases", "orchestrator/handover",
-		"orchestrator/idempotency",
+		"orchestrator/idempotency", "orchestrator/intake",
 		"orchestrator/policies", "orchestrator/problem", "orchestrator/records/query", "orchestrator/records/story",
 		"sentinel", "sentinel/approval", "sentinel/label", "sentinel/ledger", "sentinel/pause", "skills"},
 		"it carries a caller's words to what answers them, decides nothing and builds no part"},
 	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/problem", "orchestrator/records/query",
 		"orchestrator/records/story", "sentinel", "sentinel/approval", "sentinel/label", "sentinel/ledger"},
 		"it shows people what others decide, carries their word and builds no part"},
-	"orchestrator/assistants": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/assistants/threads",
+	"orchestrator/assistants": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/threads",
 		"orchestrator/problem", "sentinel", "sentinel/approval", "skills"},
 		"it carries what chat interfaces say to conversations and decides nothing"},
-	"orchestrator/assistants/threads": {[]string{"sentinel", "sentinel/store"}, "it is rows that a purge erases too, without the door"},
-	"orchestrator/problem":            {nil, "it tells callers what went wrong and knows nothing that goes wrong"},
+	"orchestrator/threads": {[]string{"sentinel", "sentinel/store"}, "it is rows that a purge erases too, without the door"},
+	"orchestrator/proxy": {[]string{"config", "orchestrator/access", "orchestrator/handover", "orchestrator/problem", "orchestrator/proxy/*",
+		"orchestrator/threads", "sentinel", "sentinel/stream", "skills"},
+		"it carries requests and answers, and has each call decided where handed-over calls are: it knows no gate and no executor"},
+	"orchestrator/proxy/formats": {[]string{"config", "orchestrator/proxy/wire", "orchestrator/proxy/wire/*"}, "it lists the formats"},
+	"orchestrator/proxy/tools": {[]string{"config", "orchestrator/proxy/wire", "skills"},
+		"it puts together what clients and the operator say of a tool, and decides nothing"},
+	"orchestrator/proxy/report": {[]string{"internal/terminal", "orchestrator/records", "sentinel", "sentinel/journal", "sentinel/ledger",
+		"skills"}, "it reads what is recorded, and decides nothing"},
+	"orchestrator/proxy/wire": {[]string{"sentinel/stream", "sentinel/stream/span"}, "it says what a request holds, whatever its format"},
+	"orchestrator/proxy/wire/openai": {[]string{"orchestrator/proxy/wire", "sentinel/stream/span"},
+		"it is what two formats of one provider have in common"},
+	"orchestrator/proxy/wire/chat":      {requestReader("chat", "openai"), "it reads requests of one format and knows no other"},
+	"orchestrator/proxy/wire/messages":  {requestReader("messages"), "it reads requests of one format and knows no other"},
+	"orchestrator/proxy/wire/responses": {requestReader("responses", "openai"), "it reads requests of one format and knows no other"},
+	"orchestrator/problem":              {nil, "it tells callers what went wrong and knows nothing that goes wrong"},
 	"orchestrator/access": {[]string{"orchestrator/problem", "sentinel/ledger", "sentinel/store", "sentinel/store/keys", "skills"},
 		"it says who calls, by rows that are on record, and knows nothing of what is called"},
 	"orchestrator/access/oidc": {[]string{"orchestrator/access"}, "it checks an issuer's tokens and knows no server"},
 	"orchestrator/serve": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/access/oidc", "orchestrator/problem",
 		"orchestrator/telemetry", "sentinel", "sentinel/store", "skills"}, "it listens, and hands requests to handlers that it is given"},
+	"orchestrator/intake": {[]string{"sentinel", "sentinel/intent", "sentinel/intent/compare", "sentinel/intent/detect",
+		"sentinel/intent/parse", "sentinel/intent/vote", "sentinel/journal", "sentinel/ledger", "sentinel/store", "skills"},
+		"it takes a text through stages that it is given, and knows no model and no configuration"},
+	"orchestrator/intents": {[]string{"config", "orchestrator/intake", "sentinel/intent", "sentinel/intent/*", "skills"},
+		"it builds what takes texts through the stages, and opens no store"},
 	"orchestrator/control": {[]string{"orchestrator/access", "orchestrator/labelled", "orchestrator/records/story", "sentinel",
 		"sentinel/approval", "sentinel/label", "sentinel/ledger", "sentinel/pause"},
 		"it carries an operator's word to the process and knows no more of it"},
@@ -188,14 +228,16 @@ var rooms = map[string]room{
 	"orchestrator/records/shown": {[]string{"internal/advice", "orchestrator/policies", "orchestrator/records", "orchestrator/records/story",
 		"sentinel/journal", "sentinel/ledger", "sentinel/store", "sentinel/store/keys"}, "it opens a database for its owner, and no server"},
 	"orchestrator/policies": {[]string{"config", "sentinel/store"}, "it keeps texts under their digests and applies none of them"},
-	"orchestrator/records": {[]string{"internal/advice", "internal/terminal", "orchestrator/assistants/threads", "orchestrator/history",
-		"orchestrator/records/query", "sentinel", "sentinel/approval", "sentinel/habit", "sentinel/journal", "sentinel/ledger",
+	"orchestrator/records": {[]string{"internal/advice", "internal/terminal", "orchestrator/history",
+		"orchestrator/records/query", "orchestrator/threads", "sentinel", "sentinel/approval", "sentinel/habit", "sentinel/journal",
+		"sentinel/ledger",
 		"sentinel/store", "sentinel/store/keys"},
 		"it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
-		"orchestrator/access", "orchestrator/alerts", "orchestrator/anchors", "orchestrator/answers", "orchestrator/assistants/threads",
-		"orchestrator/control", "orchestrator/handover", "orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models", "orchestrator/notify",
-		"orchestrator/policies", "orchestrator/records/story", "orchestrator/sink", "orchestrator/skillqueue",
+		"orchestrator/access", "orchestrator/alerts", "orchestrator/anchors", "orchestrator/answers", "orchestrator/control",
+		"orchestrator/handover", "orchestrator/intents", "orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models",
+		"orchestrator/notify", "orchestrator/policies", "orchestrator/records/story", "orchestrator/sink", "orchestrator/skillqueue",
+		"orchestrator/threads",
 		"sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"},
 		"it builds and does nothing else: what runs lives beside its noun"},
 	"orchestrator/telemetry": {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "orchestrator/models",
@@ -203,8 +245,9 @@ var rooms = map[string]room{
 	"orchestrator/doctor": {[]string{"agents/llm", "config", "limits", "limits/redisstore", "orchestrator/assembly",
 		"orchestrator/control", "sentinel/ledger", "sentinel/pause", "sentinel/review", "sentinel/store", "skills", "skills/run/exec"},
 		"it looks at what others built and runs no call"},
-	"orchestrator/policy": {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "sentinel", "sentinel/judge",
-		"sentinel/permission", "sentinel/touch", "skills"}, "it explains and tries rules that others apply"},
+	"orchestrator/policy": {[]string{"config", "orchestrator/assembly", "orchestrator/cases", "orchestrator/intake", "sentinel",
+		"sentinel/intent/detect", "sentinel/judge", "sentinel/permission", "sentinel/touch", "skills"},
+		"it explains and tries rules that others apply"},
 	"orchestrator/sink": {[]string{"internal/terminal", "sentinel", "sentinel/journal", "sentinel/ledger"},
 		"it copies records to files and decides nothing"},
 	"orchestrator/replay": {[]string{"config", "internal/terminal", "orchestrator/assembly", "orchestrator/records",
@@ -216,14 +259,14 @@ var rooms = map[string]room{
 		"orchestrator/records/query", "orchestrator/records/shown", "orchestrator/replay", "orchestrator/serve", "sentinel/pause",
 		"skills/run/exec"},
 		"flags, one call and printing: it builds nothing and opens no store"},
-	"cmd/vedette/handlers": {[]string{"config", "orchestrator/api", "orchestrator/assistants", "orchestrator/records", "orchestrator/replay",
-		"orchestrator/serve", "orchestrator/web"},
+	"cmd/vedette/handlers": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/api", "orchestrator/assistants",
+		"orchestrator/proxy", "orchestrator/records", "orchestrator/replay", "orchestrator/serve", "orchestrator/threads", "orchestrator/web"},
 		"it puts handlers behind the server, and decides nothing"},
 	"cmd/vedette/chat": {[]string{"config", "internal/terminal", "orchestrator", "sentinel/approval"},
 		"it shows a person what a conversation tells, carries their word, and decides nothing"},
 	"cmd/vedette/setup": {[]string{"cmd/vedette/chat", "cmd/vedette/handlers", "config", "internal/advice",
 		"orchestrator/access", "orchestrator/assembly",
-		"orchestrator/control", "orchestrator/hook", "orchestrator/records", "sentinel/approval", "skills"},
+		"orchestrator/control", "orchestrator/hook", "orchestrator/proxy/report", "orchestrator/records", "sentinel/approval", "skills"},
 		"it turns a configuration into what a command needs, and decides nothing"},
 	"cmd/vedette/demo": {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "orchestrator/access", "sentinel",
 		"sentinel/approval",
@@ -253,13 +296,14 @@ var rooms = map[string]room{
 var only = map[string][]string{
 	"github.com/asynkron/protoactor-go": {"agents/otp"},
 	"github.com/sashabaranov/go-openai": {"agents/llm"},
-	"github.com/sony/gobreaker/v2":      {"sentinel/review"},
+	"github.com/sony/gobreaker/v2":      {"sentinel/review", "sentinel/intent/classify", "sentinel/intent/parse"},
 	"golang.org/x/time":                 {"orchestrator/access", "orchestrator/access/oidc", "sentinel/review"},
 	"github.com/coreos/go-oidc/v3":      {"orchestrator/access/oidc"},
 	"modernc.org/sqlite":                {"sentinel/store", "sentinel/ledger"}, // verify opens a file that no store has
-	"cel.dev/cel-go":                    {"sentinel/permission"},
+	"cel.dev/cel-go":                    {"sentinel/permission", "sentinel/intent/compare"},
 	"mvdan.cc/sh/v3":                    {"sentinel/touch/bash"},
 	"github.com/redis/go-redis/v9":      {"limits/redisstore"},
+	"github.com/aws/aws-sdk-go-v2":      {"orchestrator/anchors"},
 	"github.com/prometheus":             {"orchestrator", "orchestrator/telemetry"}, // a library that anybody may count with counts values
 	"go.opentelemetry.io/otel":          {"orchestrator", "orchestrator/telemetry"},
 	"github.com/danielgtaylor/huma/v2":  {"orchestrator/api"},
@@ -270,7 +314,8 @@ var only = map[string][]string{
 }
 
 // everywhere are packages of one thing each that every other may use: they import none.
-var everywhere = []string{"internal/backoff", "internal/ids", "internal/plainjson", "internal/runes", "internal/scrub", "internal/textcut",
+var everywhere = []string{"internal/backoff", "internal/ids", "internal/notice", "internal/plainjson", "internal/runes",
+	"internal/scrub", "internal/textcut",
 	"internal/userglob"}
 
 func allowed(list []string, imp string) bool {
@@ -377,9 +422,10 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 49, // it puts everything together
+	"imports orchestrator/assembly": 50, // it puts everything together
 	"imports cmd/vedette/command":   15, // each command calls another room
-	"imports orchestrator/api":      16, // each group of operations carries to another room
+	"imports cmd/vedette/setup":     13, // each command needs another room's part
+	"imports orchestrator/api":      17, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record
 }
 

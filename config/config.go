@@ -33,6 +33,8 @@ type Config struct {
 	Sentinel Sentinel `yaml:"sentinel"`
 	// Orchestrator is how requests are split into missions.
 	Orchestrator Orchestrator `yaml:"orchestrator"`
+	// Intent is how texts of users become typed intents.
+	Intent Intent `yaml:"intent" json:",omitzero"`
 	// Assistants are what chat interfaces choose by the name of a model.
 	Assistants map[string]Assistant `yaml:"assistants" json:",omitempty" cfg:"key=name"`
 	// Agents are the times of agents.
@@ -55,6 +57,8 @@ type Config struct {
 	Credentials map[string]Credential `yaml:"credentials" json:",omitempty" cfg:"key=name"`
 	// Server is the HTTP server.
 	Server Server `yaml:"server"`
+	// Proxy is the streaming proxy.
+	Proxy Proxy `yaml:"proxy"`
 	// Telemetry is what the program tells about how it is doing.
 	Telemetry Telemetry `yaml:"telemetry"`
 	// Reload is what a running process does with a changed configuration.

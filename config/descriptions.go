@@ -38,8 +38,116 @@ var descriptions = map[string]string{
 	"Config.server": "The HTTP server of vedette serve.",
 	"Config.assistants": "Assistants by name, which chat interfaces choose as their model below /assistants/v1/ (default one, vedette, " +
 		"that works as the rest of this file says).",
+	"Config.intent": "What turns texts of users into checked, signed and typed intents before anything acts on them: see docs/intent.md. " +
+		"Off without it.",
 	"Config.telemetry": "Metrics and traces, both off by default. No value of a call is in them.",
 	"Config.reload":    "What vedette serve does with a changed configuration while it runs.",
+
+	"Intent.languages":      "Languages whose numbers, dates and small words the grammar knows (default en).",
+	"Intent.month_first":    "Read 3/4/2026 as the 4th of March (default false).",
+	"Intent.currencies":     "Codes that amounts may have (default EUR, USD, GBP, CHF).",
+	"Intent.currency":       "The currency of amounts without one (default none: such a number is no amount).",
+	"Intent.actions":        "What users can ask for, by name: the closed list of actions.",
+	"Intent.expertise":      "Fields of knowledge by name, with the phrases that name them.",
+	"Intent.topics":         "Topics by name, with the phrases that name them.",
+	"Intent.entities":       "Things that requests are about, by kind.",
+	"Intent.listed_topics":  "Take topics from topics alone (default false: what stands behind 'about' and its like is one).",
+	"Intent.references":     "Ids of things that users may name.",
+	"Intent.parsers":        "Models that read texts beside the grammar, by name. Each has its own breaker, and a trust below 1.",
+	"Intent.parser_breaker": "When a parser that fails leaves, and when it is tried again.",
+	"Intent.isolation": "process: each parser reads each text in a sandboxed process of its own that is used once. goroutine: " +
+		"in this process " +
+		"(default process in vedette serve, goroutine in programs of one's own).",
+	"Intent.workers":  "How many processes of each parser wait for texts (default 2).",
+	"Intent.detector": "What looks for attacks before anything reads a text.",
+	"Intent.policy":   "What is allowed. What its lists don't name is a mismatch.",
+	"Intent.confirm":  "When users are asked to confirm what was understood.",
+	"Intent.approve":  "always: an approver is asked about every request (default when_needed).",
+	"Intent.hard":     "What becomes of a hard mismatch: approve asks an approver, block denies it (default approve).",
+	"Intent.lifetime": "How long a trusted intent is valid (default 5m).",
+	"Intent.rates":    "Bounds for the requests of each user, by the risk of what they ask for. A risk without one has none.",
+	"Intent.max_text": "Greatest size of a text in bytes (default 16384).",
+	"Intent.texts": "full: texts are kept, sealed in the journal. digest: a keyed digest, and the text only while its request " +
+		"waits (default " +
+		"digest).",
+	"Intent.addresses": "How much of clients' addresses is kept: short leaves out the last 8 bits of IPv4 and the last 80 of " +
+		"IPv6 (default " +
+		"short).",
+
+	"IntentAction.words": "Phrases that name the action. * stands for up to five words, at the end of a word for its endings. Without " +
+		"phrases only models can name it.",
+	"IntentAction.description": "What it does, for models that read texts and for people.",
+	"IntentAction.risk":        "How much harm it can do (default high).",
+	"IntentAction.skill":       "The skill that does it, through the checkpoint (default: a handler of the program).",
+	"IntentAction.arguments": "The skill's arguments, each made of a field of the intent: action, topic, expertise, first_expertise, " +
+		"references, first_reference, budget, currency, max_results, max_length, deadline, domains, first_domain, entities, entity.KIND, " +
+		"intent_id.",
+	"IntentAction.timeout": "Bounds one run of the program's handler (default 1m).",
+	"IntentAction.approve": "Ask an approver each time (default false).",
+
+	"IntentKind.names": "Entities of the kind by name, with the phrases that name them.",
+
+	"IntentReferences.begin":  "Beginnings of ids, such as doc_, by which the grammar finds them.",
+	"IntentReferences.grants": "Who may use which ids (default: no id may be used, unless the program has a store of its own).",
+	"IntentGrant.users":       "Patterns of user ids: * any characters, / too; ? one; [a-z] one of a class.",
+	"IntentGrant.ids":         "Ids that these users may use.",
+
+	"IntentParser.model":       "A model under models.",
+	"IntentParser.trust":       "How much it is trusted, below 1, which fixed rules have (default 0.75).",
+	"IntentParser.timeout":     "Bounds one text (default 10s).",
+	"IntentParser.concurrency": "Texts with it at a time (default 64).",
+
+	"IntentRate.per_minute":  "Requests of one user a minute.",
+	"IntentRate.burst":       "Requests at once (default per_minute).",
+	"IntentBreaker.failures": "Failures in a row after which a parser leaves (default 5).",
+	"IntentBreaker.window":   "How long failures are remembered (default 1m).",
+	"IntentBreaker.open_for": "How long it is gone before one text tries it (default 30s).",
+
+	"IntentDetector.families": "What becomes of a family's hits (default block for command, sql, script, path and cloud, flag " +
+		"for injection). A " +
+		"flagged text is low at best in the vote.",
+	"IntentDetector.block_at": "Score from which on a hit of a family in block blocks (default 0.80).",
+	"IntentDetector.flag_at":  "Score from which on a hit flags (default 0.40).",
+
+	"IntentDetector.classifier": "A model, or a server of one's own, whose score can only raise what the rules found (default none).",
+
+	"IntentClassifier.model": "A model under models.",
+	"IntentClassifier.url": "Where {\"text\": …} is posted to, with https; it answers {\"score\": 0.93}, from 0 to 1. Take it from the " +
+		"environment.",
+	"IntentClassifier.token":   "Sent to the url as a bearer token; take it from the environment.",
+	"IntentClassifier.timeout": "Bounds one text (default 2s). One that fails changes nothing, and is on record.",
+
+	"IntentPolicy.actions":       "Actions that are allowed; no other is.",
+	"IntentPolicy.expertise":     "Expertise that is allowed; no other is.",
+	"IntentPolicy.budgets":       "The greatest amounts by currency; a currency without one is not allowed.",
+	"IntentPolicy.max_results":   "The most results that may be asked for (default no bound).",
+	"IntentPolicy.max_length":    "The most words that may be asked for (default no bound).",
+	"IntentPolicy.earliest_days": "The soonest deadline, in days from today (default today).",
+	"IntentPolicy.latest_days":   "The latest deadline, in days from today (default no bound).",
+	"IntentPolicy.domains":       "Hosts that are allowed: example.com, or *.example.com for those below it (default none).",
+	"IntentPolicy.topics":        "Topics that are allowed (default all).",
+	"IntentPolicy.forbid":        "What is blocked, whatever else allows it.",
+	"IntentPolicy.soft_tolerance": "By how much a number may be above its maximum and be a soft mismatch, which the user " +
+		"confirms (default 0.10). " +
+		"Beyond it the mismatch is hard.",
+	"IntentPolicy.constraints": "Conditions in CEL that are mismatches where they are true.",
+
+	"IntentTopics.allow":    "Topics in any spelling.",
+	"IntentTopics.patterns": "Patterns of topics, such as supply_*.",
+
+	"IntentForbid.actions":   "Actions that are blocked.",
+	"IntentForbid.expertise": "Expertise that is blocked.",
+	"IntentForbid.topics":    "Patterns of topics that are blocked.",
+
+	"IntentConstraint.id": "Names it in records (default constraint-N).",
+	"IntentConstraint.when": "CEL over action, risk, topic, topic_words, expertise, references, budget, currency, has_budget, " +
+		"max_results, max_length, " +
+		"deadline_days, has_deadline, domains, entities and user. One that can't be evaluated is a hard mismatch.",
+	"IntentConstraint.then":   "What a match is.",
+	"IntentConstraint.reason": "Shown to those who are asked.",
+
+	"IntentConfirm.from":    "The risk from which on a low vote asks the user (default medium).",
+	"IntentConfirm.timeout": "How long users have to answer (default 5m).",
 
 	"Reload.allow_loosening": "Whether a reload may take up what lets more through (default false: that needs a restart). What the " +
 		"process runs by counts, so no reload can turn it on.",
@@ -176,6 +284,8 @@ var descriptions = map[string]string{
 	"LedgerAnchor.file":     "Appends each head to a file, on another disk or a share that takes no changes.",
 	"LedgerAnchor.http":     "Posts each head to a server.",
 	"LedgerAnchor.witness":  "Has each head cosigned by a witness (C2SP tlog-witness).",
+	"LedgerAnchor.tiles":    "Publishes the ledger's tree in a folder, as a log of C2SP's tlog-tiles; records aren't published.",
+	"LedgerAnchor.s3":       "Writes each head as an object of an S3-compatible store, locked against changes (object lock).",
 	"AnchorFile.path":       "The file; it is made where it is missing.",
 	"AnchorHTTP.url":        "Where each head is posted to as text/plain, with https.",
 	"AnchorHTTP.read_url":   "Where heads are read from at a start; without it the ledger isn't compared with this anchor.",
@@ -183,6 +293,15 @@ var descriptions = map[string]string{
 	"AnchorWitness.url":     "The witness's submission prefix, with https.",
 	"AnchorWitness.key":     "Its public key, name+hash+base64, as its operator publishes it.",
 	"AnchorWitness.file":    "A file that cosigned heads are appended to; a start compares the ledger with them.",
+	"AnchorTiles.path":      "The folder, with a folder for each file of the ledger; it is made where it is missing.",
+	"AnchorS3.endpoint":     "The store's address without the bucket, with https.",
+	"AnchorS3.region":       "The region that requests are signed for.",
+	"AnchorS3.bucket":       "The bucket; it must have object lock and versions.",
+	"AnchorS3.prefix":       "Begins the names of the objects, such as vedette/ (default none).",
+	"AnchorS3.access_key":   "The key's name; take it from the environment.",
+	"AnchorS3.secret_key":   "The key; take it from the environment.",
+	"AnchorS3.retain":       "How long each object is locked (default: what the bucket says).",
+	"AnchorS3.governance":   "true locks in the mode GOVERNANCE, which some users of the store may lift (default COMPLIANCE).",
 	"Ledger.archive": "When the database file is closed and another goes on in its place (default never; vedette ledger archive does it at " +
 		"any time). Records stay in the closed file, all else that lives moves.",
 	"LedgerArchive.max_bytes": "Size of the file in bytes.",
@@ -208,6 +327,53 @@ var descriptions = map[string]string{
 
 	"ServerChat.idle": "How long after its last request a token goes on with its conversation, where the request names none (default 30m).",
 	"ServerChat.hold": "How long an answer is held open while a person is asked; then it ends and names the approval (default 45s).",
+
+	"Config.proxy": "The streaming proxy for clients that change only a base URL: docs/streaming.md. Without an upstream there is none.",
+
+	"Proxy.mode": "enforce: no call is forwarded that wasn't allowed; shadow: everything is forwarded, and what enforcing would have " +
+		"done is recorded; off (default enforce).",
+	"Proxy.on_block":   "What follows a blocked call in an answer: terminate ends it, continue goes on (default terminate).",
+	"Proxy.incomplete": "Calls that have no end when their answer has: block, or judge those whose arguments are whole (default block).",
+	"Proxy.notice": "The text in the place of a blocked call, with {tool}, {gate}, {reason} and {decision_id} (default: a text of the " +
+		"proxy's own).",
+	"Proxy.hold":       "How long a stream is held open while a person is asked (default 45s).",
+	"Proxy.keep_alive": "How often something is sent on a stream that is held (default 10s).",
+	"Proxy.idle": "How long after its last request a key goes on with its conversation, where requests name none with " +
+		"X-Vedette-Conversation (default 30m).",
+	"Proxy.local": "Callers on this machine need no token, and their own provider's key goes to the upstream (default false). For a " +
+		"server on the loopback, with upstreams that have no key.",
+	"Proxy.openai":    "Servers behind /proxy/openai/v1; the first that has a request's model answers it.",
+	"Proxy.anthropic": "Servers behind /proxy/anthropic/v1; the first that has a request's model answers it.",
+	"Proxy.tools": "What calls of clients' tools do; the first entry that matches a tool counts (default: irreversible, and they reach " +
+		"others).",
+	"Proxy.limits":   "Bounds of requests and answers.",
+	"Proxy.timeouts": "Bounds of the waits for upstreams.",
+
+	"ProxyUpstream.url":        "What a client would have as its base URL, such as https://api.openai.com/v1 or https://api.anthropic.com.",
+	"ProxyUpstream.models":     "Models that it has, with * for any characters (default all).",
+	"ProxyUpstream.api_key":    "The key that is sent to it; take it from the environment (default: the client's own).",
+	"ProxyUpstream.credential": "In place of api_key: a name under credentials, for a key of each user.",
+
+	"ProxyTool.tool": "A tool's name as clients have it, with * for any characters, such as Bash or mcp__git__*. Rules name it as a " +
+		"skill: Bash is tool.b-uash.",
+	"ProxyTool.effect":    "What a call does to the world.",
+	"ProxyTool.reaches":   "Whose world a call changes (default others).",
+	"ProxyTool.approval":  "When a person is asked (default policy).",
+	"ProxyTool.sensitive": "What it returns is private (default false).",
+	"ProxyTool.disabled":  "Refuse every call (default false).",
+	"ProxyTool.arguments": "What top-level arguments are, such as file_path: path, command: shell, content: content.",
+
+	"ProxyLimits.body":      "A request's body in bytes (default 67108864).",
+	"ProxyLimits.answer":    "An answer that isn't streamed, in bytes (default 67108864).",
+	"ProxyLimits.arguments": "A call's arguments in bytes; beyond it the call is blocked (default 1048576).",
+	"ProxyLimits.buffered":  "All that is held of an answer, in bytes; beyond it the stream ends with an error (default 8388608).",
+	"ProxyLimits.calls":     "Calls of an answer; beyond it the stream ends with an error (default 128).",
+	"ProxyLimits.streams":   "Answers of one key that are under way at a time (default 1024).",
+	"ProxyLimits.held":      "Streams of one key that are held for a person at a time; others are refused at once (default 16).",
+
+	"ProxyTimeouts.connect": "A connection to an upstream (default 10s).",
+	"ProxyTimeouts.header":  "The beginning of an upstream's answer (default 10m).",
+	"ProxyTimeouts.idle":    "The next byte of an upstream's answer (default 5m).",
 
 	"Assistant.description": "What it is for, in a line for people who choose.",
 	"Assistant.prompt": "Instructions in place of orchestrator.prompt, at most 16 KiB. Keep what the built-in ones say of agents, " +
@@ -319,7 +485,8 @@ var descriptions = map[string]string{
 	"Sentinel.budget":     "What the review itself may spend on models. What is beyond can't be judged: see unjudgeable.",
 	"Sentinel.canaries":   "Questions with known answers, to notice a model that has gone bad.",
 	"Sentinel.profile": "Which calls need no model. strict: none; balanced: inward reads of skills marked risk: low that name no " +
-		"wildcard, other user or export; thrifty: such creations too. Tainted calls, doubts and agent.* are always judged (default strict).",
+		"wildcard, other user or export; thrifty: such creations too. Tainted calls, doubts and agent.* are always judged " +
+		"(default strict).",
 	"Sentinel.evidence": "What the review is shown of where the values of a call were seen. records: step, trust and the records of " +
 		"trusted results that hold them; provenance: step and trust; all: strangers' records too, which then speak to the model; " +
 		"off: nothing (default records).",

@@ -62,6 +62,7 @@ func (l *loader) resolveAnchorPaths() {
 		}
 		a.File.Path = l.absPath(a.File.Path, n)
 		a.Witness.File = l.absPath(a.Witness.File, n)
+		a.Tiles.Path = l.absPath(a.Tiles.Path, n)
 	}
 }
 

@@ -76,7 +76,7 @@ type policyWriter struct {
 // policyKeys are the keys of a configuration that decide, and that its digest covers.
 var policyKeys = []string{
 	"version", "models", "roles", "permissions_default", "permissions", "guard", "judge", "sentinel", "limits", "approvals", "answers",
-	"ledger.values", "journal",
+	"ledger.values", "journal", "intent",
 }
 
 // writeConfiguration returns what decides of a configuration.
@@ -91,11 +91,17 @@ func (w *policyWriter) writeConfiguration(c Config) map[string]any {
 	out := map[string]any{}
 	for _, key := range policyKeys {
 		top, below, nested := strings.Cut(key, ".")
+		if key == "intent" && !c.Intent.IsOn() {
+			continue
+		}
 		value := whole[top]
 		if part, ok := value.(map[string]any); nested && ok {
 			value = map[string]any{below: part[below]}
 		}
 		out[top] = value
+	}
+	if part, ok := whole["proxy"].(map[string]any); ok && c.Proxy.IsOn() {
+		out["proxy"] = map[string]any{"mode": part["mode"], "tools": part["tools"]}
 	}
 	return out
 }

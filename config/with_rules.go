@@ -8,7 +8,7 @@ import (
 
 // WithRules returns the configuration with more permission rules behind its own, to try them. Each is one rule as it
 // stands under permissions, on one line: {skill: email.send, then: ask}. One without an id is called proposed-N.
-func (c *Config) WithRules(rules ...string) (*Config, error) {
+func WithRules(c *Config, rules ...string) (*Config, error) {
 	text := "version: 1\npermissions:\n"
 	for _, r := range rules {
 		if strings.ContainsAny(r, "\r\n") {

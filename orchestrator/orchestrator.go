@@ -44,6 +44,14 @@ type Options struct {
 	// Approver asks people. Nil means the inbox where the configuration says approvals.inbox: true,
 	// and otherwise that no person can approve.
 	Approver sentinel.Approver
+	// Handlers do what users ask for by intents, by the action's name, beside actions that a skill does. They are given an
+	// intent.Trusted, in which no text of a user is. References says what users may refer to; nil goes by the
+	// configuration.
+	Handlers   map[string]assembly.IntentHandler
+	References assembly.IntentResolver
+	// ParserIsolation keeps the parsers of texts apart where intent.isolation doesn't say how: IsolateParsers, for which
+	// main calls exec.MaybeChild and MaybeParser first, or in this process where it is empty.
+	ParserIsolation string
 	// Credentials finds users' credentials that the configuration leaves to the
 	// program: see skills.CredentialResolver.
 	Credentials skills.CredentialResolver
@@ -66,6 +74,13 @@ type Options struct {
 	// slog.DiscardHandler.
 	Log *slog.Logger
 }
+
+// IsolateParsers is the value of Options.ParserIsolation that reads each text in a process of its own.
+const IsolateParsers = assembly.IsolateParsers
+
+// MaybeParser makes this process a parser of texts where it was started as one, and then doesn't return. Programs call it
+// in main behind exec.MaybeChild.
+func MaybeParser() { assembly.MaybeParser() }
 
 // Orchestrator holds the conversations of one process. It is safe for
 // concurrent use.
@@ -146,7 +161,8 @@ func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error
 	ao := assembly.Options{
 		Skills: opts.Skills, Natives: listNativeSkills(o.runNative), Approver: opts.Approver, Observe: o.onEvent, Readmit: o.readmitCall,
 		NoReview: opts.NoReview, Log: opts.Log, Supervised: true, Credentials: opts.Credentials,
-		Transport: o.tune.transport, Version: moduleVersion(debug.ReadBuildInfo()),
+		Transport: o.tune.transport, Version: moduleVersion(debug.ReadBuildInfo()), Handlers: opts.Handlers, References: opts.References,
+		ParserIsolation: opts.ParserIsolation,
 	}
 	o.tel.Observe(&ao)
 	parts, err := assembly.Build(ctx, cfg, ao)

@@ -47,6 +47,10 @@ func (o *Orchestrator) buildTree() otp.ChildSpec {
 	if _, ok := o.parts.Limits(); ok {
 		kids = append(kids, o.groupSpec("limits", otp.OneForOne))
 	}
+	if o.parts.Intake != nil {
+		// one_for_one: a parser whose processes break says nothing of another.
+		kids = append(kids, o.groupSpec("intent", otp.OneForOne))
+	}
 	if len(o.parts.Anchors()) > 0 {
 		// one_for_one: an anchor that breaks says nothing of another.
 		kids = append(kids, o.groupSpec("anchors", otp.OneForOne))

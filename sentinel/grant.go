@@ -34,6 +34,9 @@ type GrantOptions struct {
 	// Proposer is the name of who proposes calls, or sends requests, in the user's name, as approvers are named: a
 	// person, or a token that is no person's. It says who may not approve; the digest doesn't cover it.
 	Proposer string
+	// Intent is the id of the trusted intent under whose authority calls are made; empty for none. Records name it; the
+	// digest doesn't cover it.
+	Intent string
 	// Mission is what the agent was told to do, and MissionBy who wrote it.
 	Mission   string
 	MissionBy Author
@@ -77,7 +80,7 @@ func NewGrant(o GrantOptions) (Grant, error) {
 		name, v string
 		needed  bool
 	}{{"id", o.ID, true}, {"conversation", o.Conversation, true}, {"agent", o.Agent, true}, {"user", o.User, false}, {"turn", o.Turn, false},
-		{"remote", o.Remote, false}, {"proposer", o.Proposer, false}} {
+		{"remote", o.Remote, false}, {"proposer", o.Proposer, false}, {"intent", o.Intent, false}} {
 		switch {
 		case f.v == "" && f.needed:
 			errs = append(errs, fmt.Errorf("grant: %s is missing", f.name))
@@ -183,6 +186,9 @@ func (g Grant) Remote() string { return g.o.Remote }
 
 // Proposer is the name of who acts in the user's name, as approvers are named; empty where the user does.
 func (g Grant) Proposer() string { return g.o.Proposer }
+
+// Intent is the id of the trusted intent under whose authority calls are made; empty for none.
+func (g Grant) Intent() string { return g.o.Intent }
 
 // AsRemote returns the grant for calls that the principal runs elsewhere.
 func (g Grant) AsRemote(principal string) Grant {

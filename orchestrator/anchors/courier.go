@@ -101,7 +101,7 @@ func (c *Courier) Send(ctx context.Context) error {
 	if err == nil {
 		err = c.put(ctx, Kept{Head: h, Signed: signed, Prove: func(ctx context.Context, from int64) ([]tlog.Hash, error) {
 			return c.o.Ledger.ProveGrowth(ctx, from, h)
-		}})
+		}, Tile: func(ctx context.Context, t tlog.Tile) ([]byte, error) { return c.o.Ledger.ReadTile(ctx, h, t) }})
 	}
 	c.note(ctx, h, err)
 	return err
@@ -164,6 +164,9 @@ func (c *Courier) compare(ctx context.Context) error {
 	heads, err := c.read(ctx)
 	if errors.Is(err, ErrWriteOnly) {
 		return nil
+	}
+	if errors.Is(err, ErrForged) {
+		return &RefusedError{c.anchor.Name, err}
 	}
 	if err != nil {
 		return c.onUnread(err)

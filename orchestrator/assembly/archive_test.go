@@ -220,4 +220,3 @@ func readFolder(t *testing.T, dir string) map[string][]byte {
 	}))
 	return out
 }
-

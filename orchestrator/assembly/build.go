@@ -48,14 +48,15 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if err := checkResolver(cfg, o); err != nil {
 		return nil, cfg.Locate(err)
 	}
-	p := &Parts{Config: cfg, Links: cfg.Answers.Links.Allow, log: o.Log, leaks: leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak})}
+	p := &Parts{Config: cfg, Links: cfg.Answers.Links.Allow, log: o.Log, credentials: newCredentials(cfg, o)}
+	p.leaks = leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak})
 	if err := p.openStores(ctx, o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	if err := p.buildCheckpoint(ctx, o); err != nil {
 		return nil, errors.Join(cfg.Locate(err), p.Close())
 	}
-	if err := buildHandover(p, o); err != nil {
+	if err := errors.Join(buildHandover(p, o), cfg.Locate(buildIntake(p, o))); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.buildUpkeep(o)
@@ -69,6 +70,11 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.counts.limiter.GreetStore(ctx)
+	if p.Intake != nil {
+		if err := p.Intake.Resume(ctx); err != nil {
+			return nil, errors.Join(err, p.Close())
+		}
+	}
 	if !o.Supervised {
 		p.startBackground(ctx)
 	}
@@ -109,9 +115,17 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	p.Stories = story.New(story.Options{Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Now: o.Now})
+	secret, err := p.Keys.LoadAgents()
+	if err != nil {
+		return err
+	}
+	agents, err := recorder.NewIdentities(ctx, p.Store, p.Ledger, secret)
+	if err != nil {
+		return err
+	}
 	p.recorder = recorder.New(recorder.Options{
 		Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Retention: cfg.Journal.Retention, Now: o.Now, OnRecord: p.onRecord,
-		Observe: o.ObserveRecord,
+		Identities: agents, Observe: o.ObserveRecord,
 	})
 	if cfg.Judge.KeepsHabits() {
 		p.habits = p.recorder.NewHabits(p.Keys.Digest(), o.Log)
@@ -202,7 +216,7 @@ func (p *Parts) buildCheckpoint(ctx context.Context, o Options) error {
 		Issuer: sign, Executors: execs, Queues: p.buildQueues(execs, natives),
 		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), Evidence: shown,
 		PolicyDigest: cfg.Digest(),
-		Observe:      p.watchLeaks(o.Observe), Now: o.Now, Log: o.Log,
+		Observe:      p.watchLeaks(watchIntake(p, o.Observe)), Now: o.Now, Log: o.Log,
 	})
 	return err
 }
@@ -323,6 +337,9 @@ func (p *Parts) startBackground(ctx context.Context) {
 	p.background = append(p.background, maintenance.Start(ctx, p.log, "maintain", p.maintenance.Run))
 	if p.sink != nil {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "write the ledger's sink", p.sink.Run))
+	}
+	for _, s := range p.intakeServices {
+		p.background = append(p.background, maintenance.Start(ctx, p.log, "take intents", s.Run))
 	}
 	if p.asksCanaries() {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "ask canaries", p.runCanaries))

@@ -66,7 +66,8 @@ func LintRules(cfg *config.Config) ([]permission.LintFinding, error) {
 		return nil, cfg.Locate(err)
 	}
 	found, err := permission.Lint(permission.Options{
-		Rules: listRules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg, Known: listOrchestratorCalls(),
+		Rules: listRules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg,
+		Known: append(listOrchestratorCalls(), cfg.Proxy.KnownTools()...),
 	})
 	return found, cfg.Locate(err)
 }
@@ -101,7 +102,7 @@ func NewDecider(cfg *config.Config, o DeciderOptions) (*Decider, error) {
 		apart:    true, now: o.Now, log: o.Log, env: env, noUndo: listNoUndo(cfg, nil, o.Log),
 	})
 	shown, evidenceErr := newEvidenceOptions(cfg.Sentinel)
-	if err := errors.Join(rosterErr, err, evidenceErr); err != nil {
+	if err := errors.Join(rosterErr, err, evidenceErr, checkIntents(cfg, roster, reg)); err != nil {
 		return nil, cfg.Locate(err)
 	}
 	d := &Decider{roster: roster, closers: []func(){roster.Close}}
@@ -145,8 +146,9 @@ func CheckDraft(d *config.Draft) error {
 	_, execErr := newExecutors(&whole, Options{}, nil, verify, nil)
 	reg, _, regErr := newRegistry(d.Config, Options{})
 	roster, rosterErr := newRoster(d.Config, nil)
-	var gateErr error
+	var gateErr, intentErr error
 	if regErr == nil {
+		intentErr = checkIntents(d.Config, roster, reg)
 		_, gateErr = newGates(d.Config, reg, roster, gateOptions{
 			noReview: rosterErr != nil, apart: true, log: slog.New(slog.DiscardHandler), env: newEnvironment(d.Config, false),
 			elsewhere: d.Names, partial: d.Partial,
@@ -155,8 +157,8 @@ func CheckDraft(d *config.Draft) error {
 	if roster != nil {
 		roster.Close()
 	}
-	return d.Err(d.Config.Locate(errors.Join(execErr, regErr, rosterErr, gateErr, checkLimitStore(d.Config), checkApprovalPolicy(d.Config),
-		checkChannels(d.Config), checkAnchors(d.Config), checkAlerts(d.Config))))
+	return d.Err(d.Config.Locate(errors.Join(execErr, regErr, rosterErr, gateErr, intentErr, checkLimitStore(d.Config),
+		checkApprovalPolicy(d.Config), checkChannels(d.Config), checkAnchors(d.Config), checkAlerts(d.Config))))
 }
 
 // Check builds everything that a configuration describes, the ways to run its

@@ -53,7 +53,7 @@ func newExecutors(cfg *config.Config, o Options, natives map[string]skills.RunFu
 		}
 		out[g.Skill().Name()] = g.ExecutorWith(r, book)
 	}
-	for _, n := range o.Natives {
+	for _, n := range listNatives(cfg, o) {
 		s, err := skills.Compile(n.Spec)
 		if err != nil {
 			return nil, err

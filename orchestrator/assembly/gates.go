@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/intents"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/guard"
 	"github.com/vedette-dev/vedette/sentinel/judge"
@@ -63,7 +65,7 @@ func newRuleGates(cfg *config.Config, reg *skills.Registry, o gateOptions) ([]se
 	sc, err1 := scope.New(so)
 	perm, err2 := permission.New(permission.Options{
 		Rules: listRules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg,
-		Known: append(listOrchestratorCalls(), o.elsewhere...), Partial: o.partial, Now: o.now,
+		Known: slices.Concat(listOrchestratorCalls(), o.elsewhere, cfg.Proxy.KnownTools()), Partial: o.partial, Now: o.now,
 	})
 	g, err3 := guard.New(guard.Options{
 		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: listProtected(cfg), Sources: listSkillSources(cfg),
@@ -89,7 +91,7 @@ const skillUpdate = "agent.update"
 // listOrchestratorCalls returns the program's own skills. Rules may name them also where
 // nothing is there to make them, as in check.
 func listOrchestratorCalls() []string {
-	return []string{scope.SkillDispatch, skillUpdate, scope.SkillExtend, skills.CommitName}
+	return []string{scope.SkillDispatch, skillUpdate, scope.SkillExtend, intents.ElevateSkill, skills.CommitName}
 }
 
 // listRules returns the permission rules; no rules means the default.

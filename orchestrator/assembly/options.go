@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/limits/redisstore"
+	"github.com/vedette-dev/vedette/orchestrator/intents"
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/review"
@@ -23,9 +24,18 @@ type Native struct {
 
 // Options are what a program adds to the configuration.
 type Options struct {
-	Skills   []*skills.GoSkill
-	Natives  []Native
-	Approver sentinel.Approver
+	Skills  []*skills.GoSkill
+	Natives []Native
+	// Handlers do actions of intents, by the action's name, beside those that a skill does. References says what users may
+	// refer to; nil goes by the table of the configuration.
+	Handlers   map[string]intents.Handler
+	References intents.Resolver
+	// ParserIsolation keeps the parsers of texts apart where the configuration doesn't say how: IsolateParsers, or
+	// in this process where it is empty.
+	ParserIsolation string
+	// ObserveBlocked is told of texts that were blocked as attacks, at most once in 30 s. It must not block.
+	ObserveBlocked func(intents.Alert)
+	Approver       sentinel.Approver
 	// Readmit is sentinel.Options.Readmit.
 	Readmit func(ctx context.Context, c sentinel.Call) error
 	Observe func(sentinel.Event)

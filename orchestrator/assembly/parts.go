@@ -19,6 +19,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/anchors"
 	"github.com/vedette-dev/vedette/orchestrator/answers"
 	"github.com/vedette-dev/vedette/orchestrator/handover"
+	"github.com/vedette-dev/vedette/orchestrator/intents"
 	"github.com/vedette-dev/vedette/orchestrator/maintenance"
 	"github.com/vedette-dev/vedette/orchestrator/models"
 	"github.com/vedette-dev/vedette/orchestrator/notify"
@@ -38,6 +39,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store/keys"
 	"github.com/vedette-dev/vedette/sentinel/unfinished"
 	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/credential"
 	"github.com/vedette-dev/vedette/skills/leak"
 )
 
@@ -71,6 +73,8 @@ type Parts struct {
 	Review *review.Gate
 	// Handover decides calls that other programs run themselves.
 	Handover *handover.Handover
+	// Intake takes users' texts to typed intents and their actions; nil where the configuration has no intent.
+	Intake *intents.Pipeline
 	// Stories tell what is kept of a call, to those who look into a decision.
 	Stories *story.Teller
 	// Archives close the ledger's database file and have another go on.
@@ -90,9 +94,12 @@ type Parts struct {
 	maintenance *maintenance.Maintenance
 	sink        *sink.Sink // nil without ledger.sink
 	leaks       *leak.Watch
+	credentials *credential.Book
 	reload      *reloader
-	background  []*maintenance.Background // what no supervisor runs
-	log         *slog.Logger
+	// intakeServices are what runs while texts are taken; none without intents.
+	intakeServices []intents.Service
+	background     []*maintenance.Background // what no supervisor runs
+	log            *slog.Logger
 }
 
 // InFlight returns the calls that wait or run here, and those that were handed over and not reported yet.
@@ -112,6 +119,9 @@ func (p *Parts) Close() error {
 	}
 	if p.Handover != nil {
 		p.Handover.Close()
+	}
+	if p.Intake != nil {
+		p.Intake.Close()
 	}
 	if p.Pauses != nil {
 		p.Pauses.Close()
@@ -153,9 +163,26 @@ func (p *Parts) Sink() (s sink.Stats, ok bool) {
 	return p.sink.Stats(), true
 }
 
+// FindCredential returns a user's credential of that name. The error says what is missing, and holds no value.
+func (p *Parts) FindCredential(ctx context.Context, name, user string) (string, error) {
+	return p.credentials.Credential(ctx, name, skills.Caller{User: user})
+}
+
+// noModel stands for the model of a role that names none, where the streaming proxy is what a program is for.
+type noModel string
+
+// Chat fails: there is no model.
+func (n noModel) Chat(context.Context, llm.Request) (llm.Response, error) {
+	return llm.Response{}, fmt.Errorf("roles.%s names no model; add one under models and name it there: %w", string(n),
+		&llm.Error{Kind: llm.KindRequest})
+}
+
 // Model returns the model of a role: its chain, in order.
 func (p *Parts) Model(role string) (agents.Model, error) {
 	list, err := p.Roster.ForRole(role)
+	if (err != nil || len(list) == 0) && p.Config.Proxy.IsOn() && len(p.Config.Roles[role]) == 0 {
+		return noModel(role), nil
+	}
 	if err != nil || len(list) == 0 {
 		return nil, fmt.Errorf("roles.%s names no model; add one under models and name it there", role)
 	}
@@ -288,7 +315,7 @@ func (p *Parts) CanaryFailed() []string {
 // Service is work that goes on beside the calls, for a supervisor to run. Run returns nil
 // once ctx has ended. Any other end is a failure, and the supervisor runs it again.
 type Service struct {
-	// Group says what it belongs to: store, limits, review, anchors or notify.
+	// Group says what it belongs to: store, limits, review, intent, anchors or notify.
 	Group, ID string
 	Run       func(ctx context.Context) error
 }
@@ -309,6 +336,9 @@ func (p *Parts) Services() []Service {
 	}
 	if p.asksCanaries() {
 		list = append(list, Service{"review", "canaries", p.runCanaries})
+	}
+	for _, s := range p.intakeServices {
+		list = append(list, Service{"intent", s.ID, s.Run})
 	}
 	for _, c := range p.anchors.Couriers() {
 		list = append(list, Service{"anchors", "anchor-" + c.Name(), c.Run})

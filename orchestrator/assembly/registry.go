@@ -16,7 +16,7 @@ func newRegistry(cfg *config.Config, o Options) (*skills.Registry, map[string]sk
 		return nil, nil, err
 	}
 	run := map[string]skills.RunFunc{}
-	for _, n := range o.Natives {
+	for _, n := range listNatives(cfg, o) {
 		s, err := skills.Compile(n.Spec)
 		if err != nil {
 			return nil, nil, err

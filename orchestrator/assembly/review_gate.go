@@ -6,6 +6,7 @@ import (
 
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/intents"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/review"
 	"github.com/vedette-dev/vedette/skills"
@@ -120,8 +121,10 @@ func withQuestion(o review.Options, s config.Sentinel) review.Options {
 	return o
 }
 
+// newModes returns the modes by effect and skill. The question to approvers about an intent is for people alone, unless the
+// configuration says otherwise.
 func newModes(m config.Modes) review.Modes {
-	out := review.Modes{Effect: map[skills.Effect]review.Mode{}, Skill: map[string]review.Mode{}}
+	out := review.Modes{Effect: map[skills.Effect]review.Mode{}, Skill: map[string]review.Mode{intents.ElevateSkill: review.Off}}
 	for effect, mode := range m.Effect {
 		out.Effect[skills.Effect(effect)] = review.Mode(mode)
 	}

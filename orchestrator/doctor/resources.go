@@ -166,13 +166,18 @@ func (e *exam) examineAnchors(ctx context.Context, r ledger.Report) {
 			"name a place under ledger.anchors, or keep what vedette ledger head prints where this machine can't write")
 		return
 	}
+	var newest ledger.Head // of the file that is written to
+	if r.Newest != nil {
+		newest = *r.Newest
+	}
 	for _, a := range list {
-		e.judgeAnchor(a, r.Records)
+		e.judgeAnchor(a, newest)
 	}
 }
 
 // judgeAnchor says what an anchor's answer comes to.
-func (e *exam) judgeAnchor(a assembly.KeptHeads, have int64) {
+func (e *exam) judgeAnchor(a assembly.KeptHeads, newest ledger.Head) {
+	kept, have := a.Largest[newest.Origin], newest.Size
 	const advice = "see vedette status; vedette ledger anchor sends the newest head now"
 	name := "anchor " + a.Anchor
 	switch {
@@ -182,13 +187,13 @@ func (e *exam) judgeAnchor(a assembly.KeptHeads, have int64) {
 		e.ok(name, "heads are sent there, and it gives none back to compare with")
 	case a.Err != nil:
 		e.warn(name, a.Err.Error(), "a start can't compare the ledger with it; "+advice)
-	case a.Largest == 0 && have > 0:
+	case kept == 0 && have > 0:
 		e.warn(name, "it has no head of this ledger yet", advice)
-	case a.Largest > have:
-		e.problem(name, fmt.Sprintf("it has a head of %d records, and the database %d: an older copy, or its end was cut off", a.Largest, have),
+	case kept > have:
+		e.problem(name, fmt.Sprintf("it has a head of %d records, and the database %d: an older copy, or its end was cut off", kept, have),
 			"put the newest copy back; vedette ledger verify --head FILE says more")
 	default:
-		e.ok(name, "its newest head covers %d of %d records", a.Largest, have)
+		e.ok(name, "its newest head covers %d of %d records", kept, have)
 	}
 }
 

@@ -23,6 +23,7 @@ const (
 	KindPending Kind = "approvals.pending" // calls began to wait for a person
 	KindDecided Kind = "approvals.decided" // calls that were told of wait no more
 	KindAlert   Kind = "alerts"            // the decision log shows what a rule under alerts watches for
+	KindBlocked Kind = "intents.blocked"   // a text of a user was blocked as an attack
 	KindTest    Kind = "test"              // an operator tries the channel
 )
 
@@ -40,6 +41,8 @@ type Message struct {
 	More  int    `json:"more"`
 	// Alerts are what a message of the kind KindAlert tells instead, at most 20.
 	Alerts []Alert `json:"alerts,omitempty"`
+	// Blocked is what was blocked, of a message about that.
+	Blocked *Blocked `json:"blocked,omitempty"`
 	// Link leads to the page of all that wait, of alerts to the log; empty without server.public_url.
 	Link string `json:"link,omitempty"`
 }
@@ -141,6 +144,8 @@ func (m Message) Title() string {
 		return "Vedette: an alert of the decision log"
 	case m.Kind == KindAlert:
 		return fmt.Sprintf("Vedette: %d alerts of the decision log", len(m.Alerts)+m.More)
+	case m.Kind == KindBlocked:
+		return "Vedette: a text was blocked as an attack"
 	case m.Kind == KindDecided && n == 1:
 		return "Vedette: a call waits no more"
 	case m.Kind == KindDecided:
@@ -154,6 +159,9 @@ func (m Message) Title() string {
 // Lines are the message's items, one line each, as plain text.
 func (m Message) Lines() []string {
 	var out []string
+	if m.Blocked != nil {
+		out = append(out, m.Blocked.line())
+	}
 	for _, it := range m.Items {
 		out = append(out, it.line(m.Kind))
 	}

@@ -5,6 +5,8 @@
 //	x, err := policy.Explain(ctx, cfg, decider, line)   // every gate's working on one case
 //	report, err := policy.Test(ctx, cfg)                // the tests: of the configuration
 //	findings, err := policy.Lint(cfg)                   // rules without effect, effects too mild
+//	r, err := policy.NewRehearsal(policy.RehearsalOptions{Config: cfg})
+//	a, err := r.Consider(ctx, text)                     // a user's text through the stages of intents
 //
 // The package isn't stable: docs/api.md lists those that are.
 //

@@ -38,6 +38,7 @@ func BenchmarkVerify(b *testing.B) {
 	}{
 		{"bare", func(ctx context.Context) error { return readAndHash(ctx, src.Database) }}, {"fast", verify(records.VerifyOptions{Fast: true})},
 		{"full", verify(records.VerifyOptions{})}, {"deep", verify(records.VerifyOptions{Deep: true})},
+		{"agents", verify(records.VerifyOptions{Fast: true, Agents: true})},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {

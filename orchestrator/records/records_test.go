@@ -198,6 +198,8 @@ func TestVerify(t *testing.T) {
 	db, err := sql.Open("sqlite", s.Database)
 	require.NoError(t, err)
 	_, err = db.Exec(`UPDATE ledger_records SET outcome = 'allow' WHERE idx = 1`)
+	require.ErrorContains(t, err, "never changed")
+	_, err = db.Exec(`DROP TRIGGER ledger_records_no_update; UPDATE ledger_records SET outcome = 'allow' WHERE idx = 1`)
 	require.NoError(t, err)
 	require.NoError(t, db.Close())
 	v, err = s.Verify(t.Context(), records.VerifyOptions{})

@@ -46,7 +46,7 @@ func Propose(cfg *config.Config, skill string, args json.RawMessage, decided, sh
 		if err != nil {
 			return nil, err
 		}
-		next, err := cfg.WithRules(rule)
+		next, err := config.WithRules(cfg, rule)
 		if err != nil {
 			return nil, err
 		}

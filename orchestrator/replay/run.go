@@ -90,7 +90,7 @@ type run struct {
 func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	began := time.Now()
 	if len(o.Rules) > 0 {
-		next, err := o.Config.WithRules(o.Rules...)
+		next, err := config.WithRules(o.Config, o.Rules...)
 		if err != nil {
 			return nil, &RuleError{err}
 		}

@@ -205,13 +205,14 @@ func (s *Server) newHandler() http.Handler {
 	}
 
 	api := s.o.Guard.Wrap(orNothing(s.o.API))
-	handle("api", api, "/v1/", "/openapi.yaml")
+	handle("api", api, "/v1/", "/api/", "/openapi.yaml")
 	if s.o.Docs != nil {
 		handle("docs", s.o.Guard.WrapOpen(s.o.Docs), "/openapi.json", "/docs")
 	} else {
 		handle("api", api, "/openapi.json")
 	}
 	handle("door", s.o.Guard.Wrap(orNothing(s.o.Door)), "/assistants/v1/")
+	handle("proxy", s.o.Proxy, "/proxy/")
 	handle("pages", s.o.Guard.WrapOpen(orNothing(s.o.Pages)), "/")
 	return s.wrapAll(mux)
 }

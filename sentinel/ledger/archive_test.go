@@ -275,8 +275,10 @@ DELETE FROM ledger_hashes WHERE first >= 11; UPDATE ledger_times SET newest = (S
 func TestArchiveWrittenAfterItsEnd(t *testing.T) {
 	a := newArchived(t)
 	require.NoError(t, a.st.WriteOlder(t.Context(), store.File{Number: 1, Path: a.path}, func(tx *store.Tx) error {
-		if _, err := tx.Exec(`UPDATE ledger_records SET kind = 'x' WHERE idx = 11`); err != nil {
-			return err
+		for _, statement := range []string{dropGuards, `UPDATE ledger_records SET kind = 'x' WHERE idx = 11`} {
+			if _, err := tx.Exec(statement); err != nil {
+				return err
+			}
 		}
 		thief := &Ledger{now: time.Now}
 		thief.signer.Store(a.signers[1])
@@ -287,6 +289,9 @@ func TestArchiveWrittenAfterItsEnd(t *testing.T) {
 			return err
 		}
 		if _, err := tx.Exec(`UPDATE ledger_records SET kind = ? WHERE idx = 11`, KindClosed); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(sqlNoUpdate + ";" + sqlNoDelete); err != nil {
 			return err
 		}
 		return thief.sealGroup(tx)

@@ -28,6 +28,9 @@
 // such heads the report says so. An attacker who holds the private key as well can
 // rewrite everything after the newest head that left the machine.
 //
+// A statement that updates or deletes a record is an error of that statement, by a trigger. It keeps accidents away;
+// the owner of the file can drop it, and Verify finds that.
+//
 // # More than one file
 //
 // [Archiver] closes the file in use and has another go on, with a tree, an origin and a key of its own. Places of
@@ -42,7 +45,9 @@
 //   - Do not put argument values, results or other free text into an Entry: it
 //     cannot be erased. Codes, names, numbers and salted
 //     digests belong here; values belong into the journal.
+//
 //   - Do not sign with one key for two databases: their heads would be taken
 //     for each other's.
+//
 //   - Do not act on an index before Submit has returned nil.
 package ledger

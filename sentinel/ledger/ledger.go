@@ -97,7 +97,8 @@ func (l *Ledger) AppendTx(tx *store.Tx, e Entry) (int64, error) {
 	if err := e.Validate(); err != nil {
 		return 0, err
 	}
-	if e.Kind == KindKeyRotated || e.Kind == KindRestored || e.Kind == KindContinued || e.Kind == KindClosed {
+	if e.Kind == KindKeyRotated || e.Kind == KindRestored || e.Kind == KindContinued || e.Kind == KindClosed ||
+		e.Kind == KindAgentKey {
 		return 0, fmt.Errorf("%w: kind %s is the ledger's own", ErrEntry, e.Kind)
 	}
 	return l.appendRecord(tx, e)

@@ -266,23 +266,39 @@ func readWay(hashes [][]byte) (way []tlog.Hash, ok bool) {
 	return way, true
 }
 
-// readHashes reads hashes of the tree by tlog's indexes.
+// readHashes reads hashes of the tree by tlog's indexes. Neighbours lie in one row.
 func (p part) readHashes(ctx context.Context, indexes []int64) ([]tlog.Hash, error) {
 	out := make([]tlog.Hash, len(indexes))
+	var first int64
+	var hashes []byte
 	for i, index := range indexes {
-		var first int64
-		var hashes []byte
-		err := p.r.QueryRow(ctx, sqlHash, index).Scan(&first, &hashes)
 		at := (index - first) * tlog.HashSize
-		switch {
-		case errors.Is(err, sql.ErrNoRows) || err == nil && at+tlog.HashSize > int64(len(hashes)):
-			return nil, fmt.Errorf("%w: hash %d of the tree is missing", ErrTampered, index)
-		case err != nil:
-			return nil, fmt.Errorf("read tree: %w", err)
+		if at < 0 || at+tlog.HashSize > int64(len(hashes)) {
+			err := p.r.QueryRow(ctx, sqlHash, index).Scan(&first, &hashes)
+			at = (index - first) * tlog.HashSize
+			switch {
+			case errors.Is(err, sql.ErrNoRows) || err == nil && at+tlog.HashSize > int64(len(hashes)):
+				return nil, fmt.Errorf("%w: hash %d of the tree is missing", ErrTampered, index)
+			case err != nil:
+				return nil, fmt.Errorf("read tree: %w", err)
+			}
 		}
 		copy(out[i][:], hashes[at:])
 	}
 	return out, nil
+}
+
+// ReadTile returns a tile of the tree under a head, as C2SP's tlog-tiles has it: up to 256 hashes of one level.
+func (r *Reader) ReadTile(ctx context.Context, of Head, t tlog.Tile) ([]byte, error) {
+	p, err := r.partSigned(ctx, of.Origin)
+	if err != nil {
+		return nil, err
+	}
+	data, err := tlog.ReadTileData(t, p.hashReader(ctx))
+	if err != nil {
+		return nil, fmt.Errorf("read tile %s: %w", t.Path(), err)
+	}
+	return data, nil
 }
 
 // CheckProof checks a proof with the ledger's public key and returns the head that it stands

@@ -81,6 +81,8 @@ type Report struct {
 	RollbackExcluded int64 `json:"rollback_excluded"`
 	// Cosigned is how many cosignatures of witnesses those heads bear.
 	Cosigned int `json:"cosigned"`
+	// AgentSigned is how many records are signed by keys of their agents, where that was checked.
+	AgentSigned int64 `json:"agent_signed,omitempty"`
 	// Keys are the public keys that signed, the oldest first, as the records link them.
 	Keys []string `json:"keys,omitempty"`
 	// Problems are the findings, records first. Reading stops at the first

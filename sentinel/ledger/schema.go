@@ -8,6 +8,7 @@ var schema = []string{
 		sqlHashes + ";" + sqlHeads + ";",
 	sqlTimes + ";" + sqlFillTimes + "; DROP INDEX ledger_records_time;" + sqlRecordsDecision + ";" + sqlRecordsSkill + ";" +
 		sqlRecordsAgent + ";" + sqlRecordsGate + ";" + sqlRecordsCode + ";" + sqlRecordsOutcome + ";" + sqlRecordsKind + ";",
+	sqlNoUpdate + ";" + sqlNoDelete + ";",
 }
 
 const (
@@ -73,6 +74,13 @@ ON CONFLICT (start) DO UPDATE SET oldest = min(oldest, excluded.oldest), newest 
 	note BLOB NOT NULL
 ) STRICT`
 
+	// A record that is changed or taken out by a statement is an error of that statement. Who owns the file can drop
+	// the triggers first: what finds that is Verify.
+	sqlNoUpdate = `CREATE TRIGGER ledger_records_no_update BEFORE UPDATE ON ledger_records
+BEGIN SELECT RAISE(ABORT, 'a record of the ledger is never changed'); END`
+	sqlNoDelete = `CREATE TRIGGER ledger_records_no_delete BEFORE DELETE ON ledger_records
+BEGIN SELECT RAISE(ABORT, 'a record of the ledger is never deleted'); END`
+
 	sqlColumns = `idx, id, time, kind, call, decision, conversation, user, agent, skill, outcome, gate, code, body`
 
 	sqlInsert = `INSERT INTO ledger_records (` + sqlColumns + `)
@@ -112,3 +120,12 @@ var (
 		"ledger_records_outcome": sqlRecordsOutcome, "ledger_records_kind": sqlRecordsKind,
 	}
 )
+
+// guards maps the triggers that a ledger has from the third version of its tables on to the SQL that made them.
+var guards = map[string]string{"ledger_records_no_update": sqlNoUpdate, "ledger_records_no_delete": sqlNoDelete}
+
+// guardedVersion is the version of the tables from which on there are guards.
+const guardedVersion = 3
+
+// sqlVersion reads the version of the tables.
+const sqlVersion = `SELECT version FROM store_migrations WHERE name = 'ledger'`

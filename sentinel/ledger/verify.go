@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,8 @@ type VerifyOptions struct {
 	SkipIndexes bool
 	// Derive, if set, says what bodies say of the columns beside them, which is compared.
 	Derive DeriveFunc
+	// Agents has the signatures of agents checked.
+	Agents bool
 }
 
 // Verify checks the ledger in a database with nothing but its files and the
@@ -104,6 +107,7 @@ type verification struct {
 	ring     *Keyring
 	every    int64
 	external []Head
+	agents   *agentChecks        // nil where they aren't checked
 	files    []*fileVerification // the oldest first
 }
 
@@ -138,7 +142,11 @@ func newVerification(opts VerifyOptions) (*verification, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &verification{options: opts, ring: ring, every: max(opts.SignatureEvery, 1)}, nil
+	v := &verification{options: opts, ring: ring, every: max(opts.SignatureEvery, 1)}
+	if opts.Agents {
+		v.agents = &agentChecks{ended: map[string]int64{}, known: map[certifiedKey]int{}}
+	}
+	return v, nil
 }
 
 // verifyFiles verifies the files, of which the newest comes first.
@@ -178,8 +186,10 @@ func (v *verification) readLinks(ctx context.Context) error {
 				return err
 			}
 			found, err := readHandovers(ctx, tx.QueryContext, f.base)
-			list = append(list, found...)
-			return err
+			if list = append(list, found...); err != nil || v.agents == nil {
+				return err
+			}
+			return v.agents.readAgentKeys(ctx, tx)
 		})
 		if err != nil {
 			return err
@@ -193,6 +203,9 @@ func (v *verification) readLinks(ctx context.Context) error {
 		v.report.add(BadKey, index, index+1, "hands over to another key, and the head over it is not signed by both")
 	}
 	v.ring, v.report.Keys = ring, ring.Keys()
+	if v.agents != nil {
+		v.agents.ring = ring
+	}
 	for i, f := range v.files[1:] {
 		if b, ok := f.continues(); ok {
 			h, _ := PeekHead([]byte(b.last().Head)) // continues has read it
@@ -383,11 +396,15 @@ WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' O
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	found := map[string]string{}
+	found, guarded := map[string]string{}, 0
 	for rows.Next() {
 		var name, text string
 		if err := rows.Scan(&name, &text); err != nil {
 			return err
+		}
+		if want, ok := guards[name]; ok && want == text {
+			guarded++
+			continue
 		}
 		found[name] = text
 	}
@@ -412,8 +429,17 @@ WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' O
 	if len(found) < len(expected) && int64(len(v.report.Problems)) == before {
 		v.report.add(BadSchema, 0, 0, "a table or an index of the ledger is missing")
 	}
+	if version := readVersion(ctx, tx); version >= guardedVersion && guarded < len(guards) {
+		v.report.add(BadSchema, 0, 0, "a trigger that keeps the records from being changed is missing")
+	}
 	v.stop = int64(len(v.report.Problems)) > before // what a foreign table shows proves nothing
 	return nil
+}
+
+// readVersion returns the version of the ledger's tables, 0 where the file says none.
+func readVersion(ctx context.Context, tx *sql.Tx) (version int) {
+	_ = tx.QueryRowContext(ctx, sqlVersion).Scan(&version) // a file without the table is of no version
+	return version
 }
 
 // walkRecords reads the records in order until the end or a head that disagrees. They are hashed beside the
@@ -432,7 +458,7 @@ func (v *fileVerification) walkRecords(ctx context.Context, tx *sql.Tx) error {
 		v.base = 0
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	chunks := hashChunks(ctx, v.r, v.base, end, v.options.Derive)
+	chunks := hashChunks(ctx, v.r, v.base, end, v.chooseChecks())
 	defer func() {
 		cancel()
 		for c := range chunks {
@@ -445,6 +471,17 @@ func (v *fileVerification) walkRecords(ctx context.Context, tx *sql.Tx) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// chooseChecks returns what is checked of each record beside its hash.
+func (v *fileVerification) chooseChecks() rowChecks {
+	k := rowChecks{derive: v.options.Derive}
+	if v.agents != nil {
+		k.agent = func(row []driver.Value, index int64) (bool, string) {
+			return v.agents.checkRow(row, index, v.base, v.origin)
+		}
+	}
+	return k
 }
 
 // place is where the next record of the tree stands.
@@ -467,6 +504,7 @@ func (v *fileVerification) addChunk(ctx context.Context, tx *sql.Tx, c chunk) er
 		}
 	}
 	v.addLies(c.lies)
+	v.report.AgentSigned += c.signed
 	v.blocks = append(v.blocks, c.blocks...)
 	n := v.place()
 	switch {

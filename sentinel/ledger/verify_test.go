@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,12 +20,18 @@ func tamper(t *testing.T, path string, statements ...string) {
 	db, err := sql.Open("sqlite", "file:"+path)
 	require.NoError(t, err)
 	db.SetMaxOpenConns(1)
-	for _, s := range statements {
+	// Who owns the file takes the guards away and puts them back.
+	for _, s := range slices.Concat([]string{dropGuards}, statements) {
 		_, err := db.Exec(s)
 		require.NoError(t, err, s)
 	}
+	for _, s := range []string{sqlNoUpdate, sqlNoDelete} {
+		_, _ = db.Exec(s) // the table may be none any more
+	}
 	require.NoError(t, db.Close())
 }
+
+const dropGuards = "DROP TRIGGER IF EXISTS ledger_records_no_update; DROP TRIGGER IF EXISTS ledger_records_no_delete"
 
 // tamperArgs is tamper for a statement with arguments.
 func tamperArgs(t *testing.T, path, statement string, args ...any) {

@@ -46,7 +46,9 @@ func (a *app) program() setup.Program {
 	if log == nil {
 		log = slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	return setup.Program{Skills: a.opts.Skills, NoReview: a.opts.NoReview, Log: log}
+	return setup.Program{
+		Skills: a.opts.Skills, Handlers: a.opts.Handlers, References: a.opts.References, NoReview: a.opts.NoReview, Log: log,
+	}
 }
 
 // openCases opens the file that is named, or the standard input for -.

@@ -65,6 +65,7 @@ import (
 // isolates itself.
 func Main(opts orchestrator.Options) int {
 	exec.MaybeChild()
+	orchestrator.MaybeParser()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process at once

@@ -89,8 +89,8 @@ func (c *replayCommand) run(ctx context.Context, args []string) error {
 		src.Keys = cfg.Keys.Dir
 	}
 	report, err := replay.Run(ctx, replay.Options{
-		Source: src, Chosen: records.ListOptions{Query: q}, Config: cfg, Rules: c.rules, NoReview: c.noReview || program.NoReview, Review: c.review,
-		MaxReviews: c.maxReviews, BeforeReviews: c.tellCost, Examples: c.examples, Log: program.Log,
+		Source: src, Chosen: records.ListOptions{Query: q}, Config: cfg, Rules: c.rules, NoReview: c.noReview || program.NoReview,
+		Review: c.review, MaxReviews: c.maxReviews, BeforeReviews: c.tellCost, Examples: c.examples, Log: program.Log,
 	})
 	if err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 func newCommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newDemoCommand, newChatCommand, newCheckCommand, newEvalCommand, newExplainCommand, newTestCommand, newLintCommand,
-		newValidateCommand, newDoctorCommand,
-		newServeCommand, newTokenCommand, newApprovalsCommand, newNotifyCommand, newHookCommand,
+		newValidateCommand, newDoctorCommand, newIntentCommand,
+		newServeCommand, newTokenCommand, newApprovalsCommand, newNotifyCommand, newHookCommand, newProxyCommand,
 		newLedgerCommand, newReplayCommand, newJournalCommand, newHabitsCommand, newStatusCommand, newTopCommand, newPauseCommand,
 		newVersionCommand, newExitCodesCommand,
 	}

@@ -94,8 +94,8 @@ func WriteExpectation(raw json.RawMessage) (text string, whole bool, err error) 
 	return control.WriteExpectation(raw)
 }
 
-// Export hands out the cases of all labelled decisions, or of the one of a record, a page at a time, each on record in the name of the system's
-// user. An error of take ends it and is returned.
+// Export hands out the cases of all labelled decisions, or of the one of a record, a page at a time, each on record in
+// the name of the system's user. An error of take ends it and is returned.
 func (l *Labels) Export(ctx context.Context, record string, take func(LabelledCases) error) error {
 	for part := (control.LabelledPart{Record: record}); ; {
 		var page LabelledCases

@@ -27,6 +27,9 @@ import (
 type Program struct {
 	// Skills are the program's Go skills.
 	Skills []*skills.GoSkill
+	// Handlers and References are the program's own for intents: see orchestrator.Options.
+	Handlers   map[string]assembly.IntentHandler
+	References assembly.IntentResolver
 	// NoReview leaves the model review out, whatever a command says.
 	NoReview bool
 	// Log gets what people must know while a command runs.

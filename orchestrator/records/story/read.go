@@ -74,7 +74,7 @@ func Read(ctx context.Context, l Records, id string) (Story, error) {
 
 // chooseDecision returns the record that says most of a decision: nil where there is none.
 func chooseDecision(all []ledger.Record, decision string) (best *ledger.Record) {
-	rank := map[string]int{sentinel.RecordRefused: 1, sentinel.RecordHeld: 2, sentinel.RecordDecision: 3}
+	rank := map[string]int{sentinel.RecordRefused: 1, sentinel.RecordHeld: 2, sentinel.RecordDecision: 3, sentinel.RecordShadow: 3}
 	for i := range all {
 		r := &all[i]
 		if decision == "" || r.Decision != decision || rank[r.Kind] == 0 {
@@ -309,7 +309,7 @@ func listCalls(list []ledger.Record, about *Call) []*neighbour {
 		}
 		n := byDecision[r.Decision]
 		switch r.Kind {
-		case sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused:
+		case sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordShadow:
 			if n == nil {
 				n = &neighbour{}
 				byDecision[r.Decision] = n

@@ -1,4 +1,5 @@
-// Package ledgertest makes large ledgers for benchmarks, through the store and the ledger that a server uses.
+// Package ledgertest makes large ledgers for benchmarks, through the store and the ledger that a server uses. Agents sign
+// their records.
 //
 //	l := ledgertest.Open(b)            // as many records as VEDETTE_BENCH_RECORDS says, 100,000 without it
 //	r, err := ledger.OpenReader(ctx, l.Path)
@@ -158,10 +159,17 @@ func (l Ledger) write(tb testing.TB) {
 	fail(err)
 	led, err := ledger.Open(tb.Context(), st, signer, ledger.Options{})
 	fail(err)
+	agents := map[string]*ledger.AgentKey{}
 	for from := 0; from < l.Records; from += Group {
 		fail(st.Submit(tb.Context(), func(tx *store.Tx) error {
 			for n := from; n < min(from+Group, l.Records); n++ {
-				if _, err := led.AppendTx(tx, Entry(n)); err != nil {
+				e := Entry(n)
+				if agents[e.Agent] == nil {
+					agents[e.Agent], err = ledger.NewAgentKey(e.Agent, [32]byte{1}, 0)
+					fail(err)
+				}
+				fail(led.SignAs(agents[e.Agent], &e))
+				if _, err := led.AppendTx(tx, e); err != nil {
 					return err
 				}
 			}

@@ -5,6 +5,10 @@
 //	ledger.key    Ed25519 note key; signs tree heads       ledger.pub   its public half
 //	warrant.key   Ed25519, PKCS #8 in PEM; signs tokens    warrant.pub  its public half
 //	digest.key    32 random bytes; keys the digests in the ledger
+//	agents.key    32 random bytes; the keys of agents are derived from it
+//	intent.key    Ed25519, PKCS #8 in PEM; signs intents   intent.pub   its public half
+//
+// The last pair is made when it is asked for: see LoadOrCreateIntent.
 //
 // While the ledger's key is rotated, or the ledger archived, there is a ledger.next.key besides. Afterwards
 // ledger-HASH.pub has the public half of the key before.
@@ -65,6 +69,13 @@ func (k *Keys) Journal() [32]byte { return k.journal }
 // Digest is the key for salted digests.
 func (k *Keys) Digest() [32]byte { return k.digest }
 
+// LoadAgents loads the secret that the keys of agents are derived from, and makes it where it is missing: a reader has no
+// need of it. The error is an ErrKeys where it can't be trusted.
+func (k *Keys) LoadAgents() (secret [32]byte, err error) {
+	err = k.loadRandomKey("agents.key", &secret)
+	return secret, err
+}
+
 // Ledger is the encoded note key that signs tree heads.
 func (k *Keys) Ledger() string {
 	k.mu.RLock()
@@ -94,6 +105,13 @@ func (k *Keys) WarrantPublic() ed25519.PublicKey {
 	return pub
 }
 
+// LoadOrCreateIntent is the key that signs trusted intents. It is made where there is none: a server that takes no
+// intents, and one that only reads, has none. The error is an ErrKeys when it cannot be trusted.
+func (k *Keys) LoadOrCreateIntent() (key ed25519.PrivateKey, err error) {
+	err = k.loadSigningKey("intent", &key)
+	return key, err
+}
+
 // Format writes the name of the folder, never a key, whatever the verb.
 func (k Keys) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "keys in %s", k.dir) }
 
@@ -113,7 +131,7 @@ func load(dir string, whole bool) (*Keys, error) {
 	k := &Keys{dir: dir, mu: &sync.RWMutex{}}
 	// Every file is looked at, so that one start tells about all of them.
 	err = errors.Join(k.loadRandomKey("journal.key", &k.journal), k.loadRandomKey("digest.key", &k.digest),
-		k.loadLedgerKey(), k.loadWarrantKey())
+		k.loadLedgerKey(), k.loadSigningKey("warrant", &k.warrant))
 	if err == nil && whole {
 		err = k.checkRotation()
 	}
@@ -191,8 +209,9 @@ func notePublicKey(skey string) (string, error) {
 	return note.NewEd25519VerifierKey(s.Name(), pub)
 }
 
-func (k *Keys) loadWarrantKey() error {
-	b, err := k.loadOrMake("warrant.key", "warrant.pub", func() ([]byte, error) {
+// loadSigningKey loads NAME.key and NAME.pub.
+func (k *Keys) loadSigningKey(name string, into *ed25519.PrivateKey) error {
+	b, err := k.loadOrMake(name+".key", name+".pub", func() ([]byte, error) {
 		_, priv, err := ed25519.GenerateKey(rand.Reader)
 		if err != nil {
 			return nil, err
@@ -203,7 +222,7 @@ func (k *Keys) loadWarrantKey() error {
 	if err != nil {
 		return err
 	}
-	refused := fmt.Errorf("%w: %s is not an Ed25519 key in PEM: restore it from a backup", ErrKeys, k.filePath("warrant.key"))
+	refused := fmt.Errorf("%w: %s is not an Ed25519 key in PEM: restore it from a backup", ErrKeys, k.filePath(name+".key"))
 	block, rest := pem.Decode(b)
 	if block == nil || block.Type != "PRIVATE KEY" || len(rest) != 0 {
 		return refused
@@ -216,12 +235,12 @@ func (k *Keys) loadWarrantKey() error {
 	if !ok {
 		return refused
 	}
-	k.warrant = priv
+	*into = priv
 	der, err := x509.MarshalPKIXPublicKey(priv.Public())
 	if err != nil {
 		return fmt.Errorf("public key: %w", err)
 	}
-	return k.writeOrCheckPublic("warrant.pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+	return k.writeOrCheckPublic(name+".pub", pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
 func (k *Keys) filePath(name string) string { return filepath.Join(k.dir, name) }

@@ -58,13 +58,36 @@ func TestPairs(t *testing.T) {
 	_, err = note.Open(signed, note.VerifierList(v))
 	require.NoError(t, err)
 
-	b, err := os.ReadFile(filepath.Join(dir, "warrant.pub"))
+	require.Equal(t, k.WarrantPublic(), readPublic(t, dir, "warrant.pub"))
+	require.True(t, ed25519.Verify(k.WarrantPublic(), []byte("m"), ed25519.Sign(k.Warrant(), []byte("m"))))
+}
+
+func readPublic(t *testing.T, dir, name string) any {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, name))
 	require.NoError(t, err)
 	block, _ := pem.Decode(b)
 	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
 	require.NoError(t, err)
-	require.Equal(t, k.WarrantPublic(), parsed)
-	require.True(t, ed25519.Verify(k.WarrantPublic(), []byte("m"), ed25519.Sign(k.Warrant(), []byte("m"))))
+	return parsed
+}
+
+// The key for intents is made when it is asked for, is the same from then on, and is no other key.
+func TestIntentKey(t *testing.T) {
+	dir, k := made(t)
+	key, err := k.LoadOrCreateIntent()
+	require.NoError(t, err)
+	require.Equal(t, key.Public(), readPublic(t, dir, "intent.pub"))
+	require.NotEqual(t, key, k.Warrant())
+	again, err := LoadOrCreate(dir)
+	require.NoError(t, err)
+	same, err := again.LoadOrCreateIntent()
+	require.NoError(t, err)
+	require.Equal(t, key, same)
+	require.NoError(t, os.Remove(filepath.Join(dir, "intent.key")))
+	_, err = again.LoadOrCreateIntent()
+	require.ErrorIs(t, err, ErrKeys)
+	require.ErrorContains(t, err, "restore the key")
 }
 
 // What cannot be trusted is refused, with what to do.

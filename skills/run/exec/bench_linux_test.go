@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/vedette-dev/vedette/skills"
 )
 
 // childrenTime is the processor time of all children that have ended, which says
@@ -29,7 +27,7 @@ func BenchmarkLayers(b *testing.B) {
 	under := func(w way) func() {
 		p := &program{config: config{Argv: []string{path}, Stdin: "none", OutputLimit: defaultOutput, Dir: "/"}, path: path}
 		return func() {
-			r, err := p.startInWay(b.Context(), w, p.Argv, environment{}, skills.Order{})
+			r, err := p.startInWay(b.Context(), w, p.Argv, environment{}, stdio{})
 			require.NoError(b, err)
 			require.NoError(b, r.explainEnd(b.Context(), r.awaitEnd()))
 		}

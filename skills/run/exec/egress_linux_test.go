@@ -146,7 +146,7 @@ func BenchmarkEgress(b *testing.B) {
 		p.Egress = list
 		require.NoError(b, p.readEgress("egress", nil))
 		return func() {
-			r, err := p.startInWay(b.Context(), wayFull, p.Argv, environment{}, skills.Order{})
+			r, err := p.startInWay(b.Context(), wayFull, p.Argv, environment{}, stdio{})
 			require.NoError(b, err)
 			require.NoError(b, r.explainEnd(b.Context(), r.awaitEnd()))
 		}

@@ -22,6 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	MaybeChild()
+	playHelper()
 	playRole()
 	goleak.VerifyTestMain(m)
 }

@@ -25,7 +25,7 @@ func alone(t *testing.T, network bool, read []string, argv ...string) (int, stri
 	c := config{Argv: argv, Stdin: "none", OutputLimit: defaultOutput, Isolation: IsolationLandlock, Network: network, Read: read}
 	p := &program{config: c}
 	require.NoError(t, p.resolvePaths("run.exec", t.TempDir()))
-	r, err := p.startInWay(t.Context(), wayLandlock, argv, environment{}, skills.Order{})
+	r, err := p.startInWay(t.Context(), wayLandlock, argv, environment{}, stdio{})
 	require.NoError(t, err)
 	_ = r.awaitEnd()
 	out, _ := r.stdout.take()

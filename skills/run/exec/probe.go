@@ -54,7 +54,7 @@ func probeGrade(ctx context.Context, path, isolation string) (string, error) {
 func runProbe(ctx context.Context, path, isolation string) (*running, error) {
 	c := config{Argv: []string{path}, Stdin: "none", OutputLimit: defaultOutput, Isolation: isolation, Dir: "/"}
 	p := &program{config: c, path: path, readsOnly: true}
-	r, err := p.launchProgram(ctx, p.Argv, environment{list: []string{}}, skills.Order{})
+	r, err := p.launchProgram(ctx, p.Argv, environment{list: []string{}}, stdio{})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func ProbeSnapshot(ctx context.Context, state, folder string) error {
 	if err != nil {
 		return err
 	}
-	r, err := p.launchProgram(w.ctx, p.Argv, environment{list: []string{}, layer: w.layer}, skills.Order{})
+	r, err := p.launchProgram(w.ctx, p.Argv, environment{list: []string{}, layer: w.layer}, stdio{})
 	if err != nil {
 		_, err = w.finish(nil, err)
 		return err

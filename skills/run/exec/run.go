@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	osexec "os/exec"
 	"runtime"
@@ -55,7 +56,7 @@ func (p *program) runOrder(ctx context.Context, o skills.Order) (skills.Result, 
 		return skills.Result{}, &skills.Failure{Code: skills.FailNotStarted, Err: env.clean.Error(err)}
 	}
 	env.layer = keep.layer
-	r, err := p.launchProgram(keep.ctx, argv, env, o)
+	r, err := p.launchProgram(keep.ctx, argv, env, p.openStdio(o))
 	if err != nil {
 		_, err = keep.finish(nil, err)
 		if errors.Is(err, errBegun) {
@@ -77,7 +78,7 @@ var errIsolation = errors.New("the isolation can't be set up")
 var errBegun = errors.New("the program had begun and was ended")
 
 // launchProgram starts the program in the first way that this system has.
-func (p *program) launchProgram(ctx context.Context, argv []string, env environment, o skills.Order) (*running, error) {
+func (p *program) launchProgram(ctx context.Context, argv []string, env environment, files stdio) (*running, error) {
 	ways, err := p.listWays()
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (p *program) launchProgram(ctx context.Context, argv []string, env environm
 	var failed []error
 	for _, w := range ways {
 		w.layer = env.layer
-		r, err := p.startInWay(ctx, w, argv, env, o)
+		r, err := p.startInWay(ctx, w, argv, env, files)
 		if err == nil || !errors.Is(err, errIsolation) {
 			return r, err
 		}
@@ -94,15 +95,29 @@ func (p *program) launchProgram(ctx context.Context, argv []string, env environm
 	return nil, errors.Join(failed...)
 }
 
+// stdio is what a program reads and writes.
+type stdio struct {
+	in  io.Reader // nil: nothing
+	out io.Writer // nil: what it prints is kept up to its limit
+}
+
+// openStdio returns what a skill's program reads: the call's arguments, or nothing.
+func (p *program) openStdio(o skills.Order) stdio {
+	if p.Stdin == "json" {
+		return stdio{in: strings.NewReader(o.Args)}
+	}
+	return stdio{}
+}
+
 // startInWay returns when the program is known to run, or says why it doesn't. Then nothing of
 // it is left.
-func (p *program) startInWay(ctx context.Context, w way, argv []string, env environment, o skills.Order) (r *running, err error) {
+func (p *program) startInWay(ctx context.Context, w way, argv []string, env environment, files stdio) (r *running, err error) {
 	r = &running{program: p, isolation: w.grade, spaces: w.spaces, bounded: w.boundsProcesses(p.Limits), stop: func() {}, clean: env.clean,
 		stdout: &limited{max: p.OutputLimit}, stderr: &limited{max: maxStderr}}
 	r.cmd = newCommand(ctx, p.path, argv, env.list, p.Dir)
-	r.cmd.Stdout, r.cmd.Stderr = r.stdout, r.stderr
-	if p.Stdin == "json" {
-		r.cmd.Stdin = strings.NewReader(o.Args)
+	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = files.in, r.stdout, r.stderr
+	if files.out != nil {
+		r.cmd.Stdout = files.out
 	}
 	if r.child, err = p.wrapCommand(r.cmd, w); err != nil {
 		return nil, err
