@@ -228,9 +228,19 @@ func TestVerify(t *testing.T) {
 	p.decide(5, "mail.send", "deny", "{}")
 	require.NoError(t, p.VerifyWhenDue(t.Context()))
 	require.Empty(t, p.take("ops"))
+	rows, err := p.st.Reader().Query(t.Context(), `SELECT sql FROM sqlite_master WHERE name = 'ledger_records_no_update'`)
+	require.NoError(t, err)
+	var trigger string
+	require.True(t, rows.Next())
+	require.NoError(t, rows.Scan(&trigger))
+	require.NoError(t, rows.Close())
 	require.NoError(t, p.st.Submit(t.Context(), func(tx *store.Tx) error {
-		_, err := tx.Exec(`UPDATE ledger_records SET user = 'eve' WHERE idx = 3`)
-		return err
+		for _, sql := range []string{`DROP TRIGGER ledger_records_no_update`, `UPDATE ledger_records SET user = 'eve' WHERE idx = 3`, trigger} {
+			if _, err := tx.Exec(sql); err != nil {
+				return err
+			}
+		}
+		return nil
 	}))
 	require.NoError(t, p.VerifyWhenDue(t.Context()))
 	require.Empty(t, p.take("ops"), "it isn't time")
@@ -274,7 +284,8 @@ func TestRunEnds(t *testing.T) {
 	go func() { done <- p.Run(ctx) }()
 	cancel()
 	require.NoError(t, <-done)
-	w, err := alerts.Open(t.Context(), alerts.Options{Store: p.st, Ledger: p.ledger, Now: p.clock.Now, Failing: func() []string { panic("CANARY") }},
+	w, err := alerts.Open(t.Context(), alerts.Options{Store: p.st, Ledger: p.ledger, Now: p.clock.Now,
+		Failing: func() []string { panic("CANARY") }},
 		alerts.Rule{Name: "m", Watch: notify.WatchCanaries})
 	require.NoError(t, err)
 	err = w.Run(t.Context())

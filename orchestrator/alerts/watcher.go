@@ -322,8 +322,8 @@ func (w *Watcher) VerifyWhenDue(ctx context.Context) error {
 		w.o.Log.Warn("The ledger can't be verified.", "reason", err.Error())
 	}
 	a := notify.Alert{Count: int64(len(report.Problems))}
-	if len(report.Problems) > 0 && report.Problems[0].To > report.Problems[0].From {
-		a.Record = &report.Problems[0].From
+	if i := slices.IndexFunc(report.Problems, func(p ledger.Problem) bool { return p.To > p.From }); i >= 0 {
+		a.Record = &report.Problems[i].From
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
