@@ -189,6 +189,7 @@ func (h *house) start(c changes) {
 		{Name: "rita", User: "rita", Scopes: []access.Scope{access.Review, access.Label}},
 		{Name: "rob", User: "rob", Scopes: []access.Scope{access.Review, access.Label}},
 		{Name: "away", Scopes: append(scopes, access.ActAs)},
+		{Name: "olga", User: "olga", Scopes: append(scopes, access.Review, access.Label, access.Values), UserTurns: access.UserTurnsHuman},
 		{Name: "reader", User: "ron", Scopes: []access.Scope{access.Chat, access.Review}},
 		{Name: "values", User: "vera", Scopes: []access.Scope{access.Chat, access.Review, access.Values}},
 	} {
