@@ -9,6 +9,7 @@ INSERT OR IGNORE INTO experts VALUES
   ('Dmitri Volkov', 'supply_chain', 'harbours', 80000),
   ('Eva Lindqvist', 'law', 'payments', 200000);
 INSERT OR IGNORE INTO documents VALUES
-  ('doc_harbour', 'ann', 'Harbour report', 'The harbour was closed for three days. Containers waited outside of the harbour. Two ships turned back. The costs are not known yet.'),
+  ('doc_harbour', 'ann', 'Harbour report', 'The harbour was closed for three days. Containers waited outside of the harbour. '
+    || 'Two ships turned back. The costs are not known yet.'),
   ('doc_roofs', 'ann', 'Roofs', 'Solar roofs pay off after nine years. Most roofs in the town face south.'),
   ('doc_salaries', 'bob', 'Salaries', 'These numbers are for bob alone.');
