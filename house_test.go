@@ -189,7 +189,7 @@ var rooms = map[string]room{
 	"orchestrator/labelled": {[]string{"internal/advice", "sentinel", "sentinel/journal", "sentinel/label", "sentinel/ledger",
 		"sentinel/store", "sentinel/store/keys", "skills"}, "it makes cases of what was recorded and decides none of them"},
 	"orchestrator/eval": {[]string{"config", "internal/advice", "internal/terminal", "orchestrator/assembly", "orchestrator/cases",
-		"orchestrator/control", "sentinel", "sentinel/judge"},
+		"orchestrator/control", "sentinel", "sentinel/judge", "skills"},
 		"it decides cases with gates that run nothing, knows no model or store, and of the gates only how the judge sums"},
 	"orchestrator/records/query": {[]string{"internal/terminal", "sentinel", "sentinel/approval", "sentinel/habit", "sentinel/label",
 		"sentinel/ledger", "sentinel/pause", "sentinel/store", "skills"},
