@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/goccy/go-yaml"
 
@@ -52,12 +53,16 @@ func NewCeilings(r *Rehearsal, file []byte) (*Ceilings, error) {
 		}
 		c.byAction[action] = scope
 	}
-	sum := sha256.Sum256(append([]byte(r.o.Config.Digest()), file...))
+	day := ""
+	if r.o.Now != nil {
+		day = r.o.Now().Format(time.DateOnly)
+	}
+	sum := sha256.Sum256(append([]byte(r.o.Config.Digest()+" "+day+" "), file...))
 	c.digest = hex.EncodeToString(sum[:])
 	return c, errors.Join(errs...)
 }
 
-// Digest identifies the configuration and the ceilings.
+// Digest identifies the configuration, the ceilings, and the day where the rehearsal has a clock of its own.
 func (c *Ceilings) Digest() string { return c.digest }
 
 // Bound returns what of a grant the request's action may use. A request that asks for no action, for several, for one that

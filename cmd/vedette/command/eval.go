@@ -19,8 +19,8 @@ import (
 type evalCommand struct {
 	*app
 	eval.RunOptions
-	json             bool
-	intent, ceilings string
+	json                    bool
+	intent, ceilings, today string
 }
 
 func newEvalCommand(a *app) *cobra.Command {
@@ -89,6 +89,7 @@ func (c *evalCommand) addFlags(cmd *cobra.Command) {
 	fl.BoolVar(&c.FailOnWorse, "fail-on-worse", false, "with --against, exit 3 where a right decision became wrong")
 	fl.StringVar(&c.intent, "intent", "", "bound grants by what requests ask for: the configuration `FILE` reads them")
 	fl.StringVar(&c.ceilings, "ceilings", "", "with --intent, which skills each action may use: a YAML `FILE`")
+	fl.StringVar(&c.today, "today", "", "with --intent, the `DAY` on which requests are read, as 2026-12-31 (default the day of the run)")
 	fl.StringVar(&c.Prompts, "print-prompts", "", "write the requests to models to `FILE` and send none")
 	fl.StringVar(&c.Answers, "answers", "", "answer the requests to models from `FILE` and send none")
 }
@@ -126,12 +127,21 @@ func (c *evalCommand) run(ctx context.Context) error {
 // openCeilings reads what bounds the grants; nil where nothing does.
 func (c *evalCommand) openCeilings() (*policy.Ceilings, func(), error) {
 	switch {
-	case c.intent == "" && c.ceilings == "":
+	case c.intent == "" && c.ceilings == "" && c.today == "":
 		return nil, func() {}, nil
 	case c.intent == "" || c.ceilings == "":
-		return nil, nil, usageError("--intent and --ceilings go together: one reads requests, the other says what they may use")
+		return nil, nil, usageError("--intent and --ceilings go together: one reads requests, the other says what they may use; " +
+			"--today is for them")
 	}
-	r, err := (&intentCommand{app: c.app, config: c.intent, rules: true}).openRehearsal()
+	ic := &intentCommand{app: c.app, config: c.intent, rules: true}
+	if c.today != "" {
+		day, err := time.Parse(time.DateOnly, c.today)
+		if err != nil {
+			return nil, nil, usageError(fmt.Sprintf("--today %q is no day; write it as 2026-12-31", c.today))
+		}
+		ic.now = func() time.Time { return day }
+	}
+	r, err := ic.openRehearsal()
 	if err != nil {
 		return nil, nil, err
 	}
