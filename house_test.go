@@ -150,7 +150,7 @@ var rooms = map[string]room{
 		"gates and executors are put together in one place, assembly"},
 	"orchestrator/idempotency": {[]string{"sentinel/journal", "sentinel/store"}, "it keeps answers and knows no operation"},
 	"orchestrator/api": {[]string{"orchestrator", "orchestrator/access", "orchestrator/cases", "orchestrator/handover",
-		"orchestrator/idempotency",
+		"orchestrator/idempotency", "orchestrator/intake",
 		"orchestrator/policies", "orchestrator/problem", "orchestrator/records/query", "orchestrator/records/story",
 		"sentinel", "sentinel/approval", "sentinel/label", "sentinel/ledger", "sentinel/pause", "skills"},
 		"it carries a caller's words to what answers them, decides nothing and builds no part"},
@@ -391,7 +391,7 @@ const (
 var wider = map[string]int{
 	"imports orchestrator/assembly": 49, // it puts everything together
 	"imports cmd/vedette/command":   15, // each command calls another room
-	"imports orchestrator/api":      16, // each group of operations carries to another room
+	"imports orchestrator/api":      17, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record
 }
 

@@ -54,6 +54,7 @@ var descriptions = map[string]string{
 	"Intent.approve":  "always: an approver is asked about every request (default when_needed).",
 	"Intent.hard":     "What becomes of a hard mismatch: approve asks an approver, block denies it (default approve).",
 	"Intent.lifetime": "How long a trusted intent is valid (default 5m).",
+	"Intent.rates":    "Bounds for the requests of each user, by the risk of what they ask for. A risk without one has none.",
 	"Intent.max_text": "Greatest size of a text in bytes (default 16384).",
 	"Intent.texts": "full: texts are kept, sealed in the journal. digest: a keyed digest, and the text only while its request " +
 		"waits (default " +
@@ -71,6 +72,11 @@ var descriptions = map[string]string{
 		"references, first_reference, budget, currency, max_results, max_length, deadline, domains, first_domain, entities, entity.KIND, " +
 		"intent_id.",
 	"IntentAction.timeout": "Bounds one run of the program's handler (default 1m).",
+	"IntentAction.grants":  "Skills that a turn may use whose request asks for this, or domains such as email.*: see assistants.NAME.intent.",
+	"IntentAction.limits":  "What narrows the limits of such a turn.",
+	"IntentLimits.agents":  "Agents of a turn.",
+	"IntentLimits.calls":   "Calls that each agent may propose.",
+	"IntentLimits.tokens":  "Tokens that a turn may have spent, with its agents, when the orchestrator's model is asked.",
 	"IntentAction.approve": "Ask an approver each time (default false).",
 
 	"IntentKind.names": "Entities of the kind by name, with the phrases that name them.",
@@ -85,6 +91,8 @@ var descriptions = map[string]string{
 	"IntentParser.timeout":     "Bounds one text (default 10s).",
 	"IntentParser.concurrency": "Texts with it at a time (default 64).",
 
+	"IntentRate.per_minute":  "Requests of one user a minute.",
+	"IntentRate.burst":       "Requests at once (default per_minute).",
 	"IntentBreaker.failures": "Failures in a row after which a parser leaves (default 5).",
 	"IntentBreaker.window":   "How long failures are remembered (default 1m).",
 	"IntentBreaker.open_for": "How long it is gone before one text tries it (default 30s).",
@@ -307,9 +315,11 @@ var descriptions = map[string]string{
 	"Assistant.locale":      "Language, and region, of answers where the user writes in no other, such as de-AT.",
 	"Assistant.roster":      "Models in place of those under roles: orchestrator and agent, one or a list.",
 	"Assistant.skills":      "The most that its agents may use: skills, or domains such as email.* (default what the token may use).",
-	"Assistant.groups":      "Groups of users who may use it (default all).",
-	"Assistant.limits":      "What narrows the limits of this file for its requests.",
-	"Assistant.tiers":       "What holds instead for groups of users.",
+	"Assistant.intent": "required: a request may use what the action of its trusted intent grants, and nothing without one. advisory: the " +
+		"intent is on record and narrows nothing. off (the default): none is made.",
+	"Assistant.groups": "Groups of users who may use it (default all).",
+	"Assistant.limits": "What narrows the limits of this file for its requests.",
+	"Assistant.tiers":  "What holds instead for groups of users.",
 
 	"AssistantLimits.requests": "How many requests each user may send within window.",
 	"AssistantLimits.window":   "The window of requests (default 1h).",

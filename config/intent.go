@@ -38,6 +38,8 @@ type Intent struct {
 	Detector IntentDetector `yaml:"detector" json:",omitzero"`
 	// Policy is what the provider of the actions allows.
 	Policy IntentPolicy `yaml:"policy" json:",omitzero"`
+	// Rates bound the requests of each user, by the risk of what they ask for.
+	Rates map[string]IntentRate `yaml:"rates" json:",omitempty" cfg:"key=low|medium|high"`
 	// Confirm says when users are asked.
 	Confirm IntentConfirm `yaml:"confirm" json:",omitzero"`
 	// Approve is "always" where an approver is asked about every request, else "when_needed".
@@ -70,8 +72,20 @@ type IntentAction struct {
 	Arguments map[string]string `yaml:"arguments" json:",omitempty" cfg:"key=name"`
 	// Timeout bounds one run of the program's handler.
 	Timeout time.Duration `yaml:"timeout" json:",omitempty" cfg:"min=100ms,max=1h"`
+	// Grants are the skills that a turn may use whose request asks for it, within Limits: see Assistant.Intent.
+	Grants []string     `yaml:"grants" json:",omitempty" cfg:"nonempty"`
+	Limits IntentLimits `yaml:"limits" json:",omitzero"`
 	// Approve asks an approver each time.
 	Approve bool `yaml:"approve" json:",omitempty"`
+}
+
+// IntentLimits narrow the limits of a turn; zero narrows nothing.
+type IntentLimits struct {
+	// Agents is how many a turn may have, Calls how many each of them may propose.
+	Agents int `yaml:"agents" json:",omitempty" cfg:"min=1,max=10000"`
+	Calls  int `yaml:"calls" json:",omitempty" cfg:"min=1,max=10000"`
+	// Tokens are what a turn may have spent when the orchestrator's model is asked.
+	Tokens int `yaml:"tokens" json:",omitempty" cfg:"min=1,max=1000000000000"`
 }
 
 // IntentKind is a kind of entity.
@@ -183,6 +197,13 @@ type IntentConfirm struct {
 	Timeout time.Duration `yaml:"timeout" json:",omitempty" cfg:"min=1s,max=24h"`
 }
 
+// IntentRate is how many requests of a user may come.
+type IntentRate struct {
+	PerMinute int `yaml:"per_minute" json:",omitempty" cfg:"required,min=1,max=1000000"`
+	// Burst is how many of them at once; zero is PerMinute.
+	Burst int `yaml:"burst" json:",omitempty" cfg:"min=1,max=1000000"`
+}
+
 // intentCheck looks at intents as the loader does at everything.
 type intentCheck struct{ *loader }
 
@@ -235,6 +256,7 @@ func (l intentCheck) checkAll() {
 				!slices.Contains(known, s.text) {
 				l.out.add(s.pos, "intent.actions.%s.skill: %s", a.key, l.hideUnknown(s, "skill", s.text, known))
 			}
+			assistantsCheck(l).checkSkillNames(a.val.get("grants"))
 			if args := a.val.get("arguments"); args != nil && a.val.get("skill") == nil {
 				l.out.add(args.pos, "intent.actions.%s.arguments are for a skill; add skill: NAME beside them, or remove them", a.key)
 			}

@@ -28,6 +28,7 @@ type (
 		ID, User, Text string
 		By             string // who sends it in the user's name
 		Scope          skills.Scope
+		Intent         allowedIntent
 		Token          string // of the caller
 		Stays          bool   // the request is worked on though the caller leaves
 		Fresh          bool   // the id was made up for it: it was never sent before

@@ -125,6 +125,7 @@ func (a *API) registerAll() {
 	labels{a}.register()
 	pauses{a}.register()
 	calls{a}.register()
+	intents{a}.register()
 	catalog{a}.register()
 	newChecks(a).register()
 }

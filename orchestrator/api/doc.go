@@ -1,5 +1,5 @@
 // Package api is Vedette over HTTP: conversations, decisions, calls that other programs run,
-// approvals, the ledger and pauses, below /v1. It is described in OpenAPI 3.1 at /openapi.json, which is
+// approvals, texts as intents, the ledger and pauses, below /v1. It is described in OpenAPI 3.1 at /openapi.json, which is
 // made of the same types that the handlers take (docs/decisions/0027), and on a page at /docs.
 //
 //	a, err := api.New(ctx, api.Options{Orchestrator: o, Guard: guard, PublicURL: "https://vedette.example.com"})
@@ -20,6 +20,10 @@
 // the gates refused is no problem of the request: the answer is 200 with a Card, which says what
 // was refused, why, what can be done, and where to look. Lists are {data, has_more, next_cursor}. A cursor
 // is good for the same list of the same principal alone.
+//
+// A text that becomes an intent is answered with the status of its request: 200 completed, 202 where a person is asked,
+// 403 blocked or denied, 429 too many of its risk, 502 failed. These operations have the paths of the seed document too,
+// below /api. There a body may name the approver, with the scope act_as.
 //
 // A POST may name an Idempotency-Key, see package idempotency. The operations on calls don't need
 // it: they are idempotent by the call's id, and a warrant is never given twice.

@@ -147,7 +147,9 @@ func describeFailure(err error) *problem.Problem {
 	if errors.As(err, &known) {
 		return known
 	}
-	for _, describe := range []func(error) *problem.Problem{describeApproval, describeConversation, describeCall, describeLabel} {
+	for _, describe := range []func(error) *problem.Problem{
+		describeApproval, describeConversation, describeCall, describeIntent, describeLabel,
+	} {
 		if p := describe(err); p != nil {
 			return p
 		}

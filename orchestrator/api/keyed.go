@@ -1,7 +1,9 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -43,7 +45,7 @@ func (a keyedRequests) serveKeyed(w http.ResponseWriter, r *http.Request, body [
 		problem.Write(w, r, problem.New(problem.BadRequest, "the request has more than one "+keyHeader))
 		return
 	}
-	user, conversation := userOf(p, r), r.PathValue("conversation")
+	user, conversation := userOf(p, r, body), r.PathValue("conversation")
 	var err error
 	if conversation != "" {
 		if conversation, err = a.findID(r.Context(), user, conversation); err != nil {
@@ -74,8 +76,12 @@ func (a keyedRequests) serveKeyed(w http.ResponseWriter, r *http.Request, body [
 
 // userOf is for whom a request is made, so that a purge of that user erases what was answered. What
 // the operation will refuse counts as the principal's own.
-func userOf(p access.Principal, r *http.Request) string {
-	user, err := p.ActFor(r.URL.Query().Get("user"))
+func userOf(p access.Principal, r *http.Request, body []byte) string {
+	var b struct {
+		User string `json:"user_id"`
+	}
+	_ = json.Unmarshal(body, &b) // the operation refuses what can't be read
+	user, err := p.ActFor(cmp.Or(r.URL.Query().Get("user"), b.User))
 	if err != nil {
 		return p.User
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/access"
 	"github.com/vedette-dev/vedette/orchestrator/api"
+	"github.com/vedette-dev/vedette/orchestrator/intake"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/skills"
@@ -143,6 +144,9 @@ type changes struct {
 	rules []map[string]any
 	api   api.Options
 	usual access.Limits
+	// intent is beside the configuration of all, and handlers do its actions.
+	intent   string
+	handlers map[string]intake.Handler
 }
 
 func open(t testing.TB, c changes) *house {
@@ -156,7 +160,7 @@ func open(t testing.TB, c changes) *house {
 	h.model, err = scripted.Serve(context.Background(), script, scripted.Options{})
 	require.NoError(t, err)
 	t.Cleanup(h.model.Close)
-	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "vedette.yaml"), fmt.Appendf(nil, houseConfig, h.model.BaseURL()), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "vedette.yaml"), fmt.Appendf(nil, houseConfig+c.intent, h.model.BaseURL()), 0o600))
 	h.start(c)
 	t.Cleanup(h.stop)
 	return h
@@ -176,7 +180,9 @@ func (h *house) start(c changes) {
 	cfg, err := config.Load(filepath.Join(h.dir, "vedette.yaml"), config.Options{KnownSkills: known})
 	require.NoError(h.t, err)
 	log := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	h.o, err = orchestrator.New(context.Background(), cfg, orchestrator.Options{Skills: goSkills, NoReview: true, Log: log})
+	h.o, err = orchestrator.New(context.Background(), cfg, orchestrator.Options{
+		Skills: goSkills, NoReview: true, Log: log, Handlers: c.handlers,
+	})
 	require.NoError(h.t, err)
 	parts := h.o.Parts()
 	h.all, err = access.OpenTokens(context.Background(), access.TokenOptions{Store: parts.Store, Ledger: parts.Ledger,

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +43,8 @@ type operation struct {
 	raw *huma.Schema
 	// fails are problems beyond those that every operation may answer with.
 	fails []problem.Code
+	// also are the statuses with which the answer of success comes too, and what they say.
+	also map[int]string
 }
 
 // takesBody reports whether the operation's method has a body.
@@ -50,7 +53,11 @@ func (op operation) takesBody() bool { return op.method == http.MethodPost }
 // register adds an operation. run gets the principal that calls; its error is told as
 // describeFailure says.
 func register[I, O any](a *API, op operation, run func(context.Context, access.Principal, *I) (*O, error)) {
-	huma.Register(a.huma, a.describe(op), func(ctx context.Context, in *I) (*O, error) {
+	out := a.describe(op)
+	for status, says := range op.also {
+		describeAlso(a, out.Responses, strconv.Itoa(status), says, reflect.TypeFor[O]())
+	}
+	huma.Register(a.huma, out, func(ctx context.Context, in *I) (*O, error) {
 		p, _ := access.FromContext(ctx) // admit has looked
 		out, err := run(ctx, p, in)
 		if err != nil {
@@ -58,6 +65,18 @@ func register[I, O any](a *API, op operation, run func(context.Context, access.P
 		}
 		return out, nil
 	})
+}
+
+// describeAlso adds an answer of the type of success to a status, beside the problems that come with it.
+func describeAlso(a *API, responses map[string]*huma.Response, status, says string, answer reflect.Type) {
+	body, _ := answer.FieldByName("Body")
+	r := responses[status]
+	if r == nil {
+		r = &huma.Response{Content: map[string]*huma.MediaType{}}
+		responses[status] = r
+	}
+	r.Content["application/json"] = &huma.MediaType{Schema: a.huma.OpenAPI().Components.Schemas.Schema(body.Type, true, "Answer")}
+	r.Description = strings.TrimPrefix(r.Description+"; "+says, "; ")
 }
 
 // describe returns the operation as huma registers it.

@@ -27,7 +27,12 @@ var scopesOf = map[string]string{
 	"list-records": "review", "show-record": "review", "prove-record": "review", "show-head": "review",
 	"show-story": "review", "read-values": "values", "list-policies": "review", "show-policy": "review",
 	"put-label": "label", "list-labels": "label review", "list-disputes": "label review", "list-queue": "label",
-	"list-pauses": "admin review", "begin-pause": "admin", "lift-pause": "admin",
+	"process-text": "chat", "show-text": "chat", "confirm-intent": "chat", "decide-approval": "approve",
+	"list-intents": "review", "show-intent": "review", "count-intents": "review",
+	"process-text-document": "chat", "show-text-document": "chat", "confirm-intent-document": "chat", "decide-approval-document": "approve",
+	"list-intents-document": "review", "show-intent-document": "review", "count-intents-document": "review",
+	"show-approval-document": "approve",
+	"list-pauses":            "admin review", "begin-pause": "admin", "lift-pause": "admin",
 	"list-skills": "chat check call review admin",
 }
 

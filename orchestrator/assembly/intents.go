@@ -8,6 +8,7 @@ import (
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/intents"
+	"github.com/vedette-dev/vedette/orchestrator/notify"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/run/exec"
@@ -21,6 +22,10 @@ type (
 	// IntentRequest is one text of a user, IntentAnswer where its request stands.
 	IntentRequest = intents.Request
 	IntentAnswer  = intents.Answer
+	// IntentInputError is a request that is none.
+	IntentInputError = intents.InputError
+	// IntentCeiling is what a turn may do.
+	IntentCeiling = intents.Ceiling
 	// IntentConfirm is what a user says to a confirmation.
 	IntentConfirm = intents.UserAnswer
 )
@@ -92,15 +97,38 @@ func buildIntake(p *Parts, o Options) error {
 	if err != nil {
 		return err
 	}
-	n := intents.Needs{Key: key, References: o.References, Alert: o.ObserveBlocked, PolicyDigest: cfg.Digest(), Now: o.Now, Log: o.Log}
+	alarms, err := newAlarms(p, o)
+	if err != nil {
+		return err
+	}
+	n := intents.Needs{Key: key, References: o.References, Alert: tellBlocked(alarms, o), PolicyDigest: cfg.Digest(), Now: o.Now, Log: o.Log}
 	n.Recording.Store, n.Recording.Ledger, n.Recording.Journal = p.Store, p.Ledger, p.Journal
 	n.Recording.Checkpoint, n.Recording.Pauser, n.Recording.DigestKey = p.Checkpoint, p.Pauses, p.Keys.Digest()
 	n.Recording.Values = sentinel.ValuesMode(cfg.Ledger.Values)
 	if p.Intake, err = in.Build(n); err != nil {
 		return err
 	}
-	p.intakeServices = in.Services(p.Intake, o.Log)
+	p.intakeServices = append(in.Services(p.Intake, o.Log), intents.Service{ID: "alarms", Run: alarms.Run})
 	return nil
+}
+
+// newAlarms makes what tells the channels of approvals of blocked texts.
+func newAlarms(p *Parts, o Options) (*notify.Alarms, error) {
+	list, err := newChannels(p.Config)
+	if err != nil {
+		return nil, err
+	}
+	return notify.NewAlarms(list, p.Config.Server.PublicURL, o.Log), nil
+}
+
+// tellBlocked returns what tells channels and the program of blocked texts.
+func tellBlocked(alarms *notify.Alarms, o Options) func(intents.Alert) {
+	return func(a intents.Alert) {
+		alarms.Tell(notify.Blocked{Request: a.Request, User: a.User, At: a.At, Score: a.Score, Rules: a.Rules, Others: a.Others})
+		if o.ObserveBlocked != nil {
+			o.ObserveBlocked(a)
+		}
+	}
 }
 
 // watchIntake returns an observer that passes on to observe, and has the intake hear of calls first.

@@ -32,6 +32,8 @@ type considered struct {
 	// reasons are told to the person who is asked.
 	reasons []string
 	expires time.Time // of the user's confirmation
+	// retryAfter is set where the rate of the action's risk is used up.
+	retryAfter time.Duration
 }
 
 // The gates of records: the stage that decided.
@@ -43,6 +45,7 @@ const (
 	gateConfirmation = "confirmation"
 	gateApproval     = "approval"
 	gateAction       = "action"
+	gateRate         = "rate"
 )
 
 // stop ends the consideration.
@@ -228,11 +231,12 @@ func (s *stages) route(_ context.Context, c *considered) {
 	case hard && s.o.BlockHard:
 		c.stop(Denied, gateComparison, CodeMismatch, c.info.Comparison.Explanation)
 		return
-	case !supported:
+	case !supported || action.isForTurns() && !c.request.turn || c.request.turn && len(action.Grants) == 0:
 		c.stop(Failed, gateAction, CodeUnsupported, fmt.Sprintf("Nothing here does %s.", c.canonical.Action()))
 		return
 	}
 	ask := s.reasonsToConfirm(c)
+	askUser := len(ask) > 0 && !c.request.NoConfirm && !c.request.turn // a turn has no user who waits for a question
 	toApprover := func(gate, code, reason string) {
 		c.stop(PendingApproval, gate, code, "The request waits for a person's approval.")
 		c.reasons = append([]string{reason}, c.explanations()...)
@@ -244,9 +248,9 @@ func (s *stages) route(_ context.Context, c *considered) {
 		toApprover(gateComparison, CodeMismatch, ReasonPolicy)
 	case s.o.ApproveAlways || action.Approve:
 		toApprover(gateApproval, CodeAlways, ReasonAlways)
-	case len(ask) > 0 && c.request.NoConfirm:
+	case len(ask) > 0 && !askUser:
 		toApprover(gateVote, CodeConflict, ReasonConflict)
-	case len(ask) > 0:
+	case askUser:
 		code := CodeUnsure
 		if c.info.Comparison.Verdict == compare.Soft {
 			code = CodeSoft
@@ -283,7 +287,7 @@ func (c *considered) explanations() (out []string) {
 // answer is where the request stands.
 func (c *considered) answer() Answer {
 	info := c.info
-	a := Answer{RequestID: c.request.ID, Status: c.status, Code: c.code, Message: c.message, Info: &info}
+	a := Answer{RequestID: c.request.ID, Status: c.status, Code: c.code, Message: c.message, RetryAfter: c.retryAfter, Info: &info}
 	if c.status == PendingConfirmation {
 		a.Confirmation = &Confirmation{Digest: c.canonical.Digest(), Fields: setFields(c.canonical), Reasons: c.reasons, Expires: c.expires}
 	}

@@ -99,6 +99,9 @@ type Options struct {
 	// Audience names the receiver of trusted intents.
 	Audience string
 
+	// Rates bound how many requests of a user may ask for actions of a risk. A risk without one has no bound.
+	Rates map[intent.Risk]Rate
+
 	// MaxText is the greatest size of a text in bytes. Zero is 16 KiB.
 	MaxText   int
 	Texts     Texts
@@ -133,6 +136,7 @@ type Pipeline struct {
 	asker   *asker
 	flights *flights
 	alerts  *alerts
+	rates   *rates
 }
 
 // New returns a Pipeline. The error says which part is missing, or which action's arguments are made of what is no field.
@@ -146,6 +150,7 @@ func New(o Options) (*Pipeline, error) {
 	}
 	p := &Pipeline{o: o.withDefaults()}
 	p.book, p.stages, p.asker = &book{&p.o}, &stages{&p.o}, &asker{&p.o}
+	p.rates = newRates(p.o.Rates)
 	p.flights = newFlights(p.o.MaxUnderWay, p.o.Log)
 	p.alerts = &alerts{every: p.o.AlertEvery, tell: p.o.Alert, now: p.o.Now}
 	return p, nil
@@ -243,6 +248,7 @@ func (p *Pipeline) Process(ctx context.Context, r Request) (Answer, error) {
 	if ctx.Err() != nil {
 		return Answer{}, ctx.Err()
 	}
+	p.spendRate(c)
 	switch c.status {
 	case PendingConfirmation:
 		if err := p.book.open(ctx, c); err != nil {
@@ -256,6 +262,18 @@ func (p *Pipeline) Process(ctx context.Context, r Request) (Answer, error) {
 		return p.start(ctx, &act{asked: askedOf(r, 0), intent: c.canonical, considered: c}, c.answer())
 	}
 	return p.endAtOnce(ctx, c)
+}
+
+// spendRate denies a request that would act, or ask a person, where its user has had too many of its risk.
+func (p *Pipeline) spendRate(c *considered) {
+	if c.status.IsEnd() {
+		return
+	}
+	wait := p.rates.take(c.request.User, p.o.Vocabulary.Risk(c.canonical.Action()), p.o.Now())
+	if wait > 0 {
+		c.retryAfter = wait
+		c.stop(Denied, gateRate, CodeRate, "There were too many such requests; send it again later.")
+	}
 }
 
 // Consider takes a request through the stages that read it, and says how it would go on: Running is at once. It records
@@ -278,6 +296,15 @@ func (p *Pipeline) endAtOnce(ctx context.Context, c *considered) (Answer, error)
 		p.alerts.add(p.o.Log, c)
 	}
 	return c.answer(), nil
+}
+
+// Authorize takes the request of a turn through the stages, and returns what the turn may do. The intent is used up by it:
+// the same id gives the same ceiling again, for the turn of that id alone. It waits for an approver as long as ctx does.
+// With advisory no person is asked: what would ask one is denied.
+//
+// The error is that of Process.
+func (p *Pipeline) Authorize(ctx context.Context, r Request, advisory bool) (Ceiling, error) {
+	return turns{p}.authorize(ctx, r, advisory)
 }
 
 // Look tells where a request of a user stands, and changes nothing. The error is ErrUnknownRequest or the store's.

@@ -54,6 +54,7 @@ const (
 	CodeNotAllowed  = "intake.not_allowed" // the checkpoint refused the action's skill
 	CodeInterrupted = "intake.interrupted" // the process ended while the action ran
 	CodeLost        = "intake.lost"        // what was kept of the request is gone or can't be read
+	CodeRate        = "intake.rate"        // too many requests of the action's risk
 	CodeStore       = "intake.unresolved"  // the store of references failed
 )
 
@@ -76,6 +77,8 @@ type Request struct {
 	// NoConfirm is set where the user can't be asked: what would be asked then goes to an approver.
 	NoConfirm bool
 	Client    Client
+
+	turn bool // of a conversation: see Pipeline.Authorize
 }
 
 // Client is from where a request came.
@@ -143,8 +146,18 @@ type Action struct {
 	// made of, see ArgumentFields.
 	Skill     string
 	Arguments map[string]string
+	// Grants are the skills, or domains of skills, that a turn may use whose request asks for this, within Limits. An
+	// action with nothing else is for turns alone.
+	Grants []string
+	Limits Limits
 	// Approve asks an approver each time.
 	Approve bool
+}
+
+// Limits narrow those of a turn; zero narrows nothing.
+type Limits struct {
+	Agents, Calls int
+	Tokens        int64
 }
 
 // Confirmation is what the user is asked.
@@ -170,6 +183,8 @@ type Answer struct {
 	Confirmation *Confirmation `json:"confirmation,omitempty"`
 	Approval     string        `json:"approval,omitempty"`
 	Expires      time.Time     `json:"expires,omitzero"`
+	// RetryAfter is after how long to send the request again, with CodeRate.
+	RetryAfter time.Duration `json:"-"`
 	// Info is what the stages found; nil where it was not kept.
 	Info *Info `json:"pipeline_info,omitempty"`
 }

@@ -22,6 +22,7 @@ type Kind string
 const (
 	KindPending Kind = "approvals.pending" // calls began to wait for a person
 	KindDecided Kind = "approvals.decided" // calls that were told of wait no more
+	KindBlocked Kind = "intents.blocked"   // a text of a user was blocked as an attack
 	KindTest    Kind = "test"              // an operator tries the channel
 )
 
@@ -37,6 +38,8 @@ type Message struct {
 	// Items are the approvals, at most 20; More is how many besides.
 	Items []Item `json:"approvals"`
 	More  int    `json:"more"`
+	// Blocked is what was blocked, of a message about that.
+	Blocked *Blocked `json:"blocked,omitempty"`
 	// Link leads to the page of all that wait; empty without server.public_url.
 	Link string `json:"link,omitempty"`
 }
@@ -126,6 +129,8 @@ func (m Message) Title() string {
 	switch {
 	case m.Kind == KindTest:
 		return "Vedette: this is a test; no call waits because of it"
+	case m.Kind == KindBlocked:
+		return "Vedette: a text was blocked as an attack"
 	case m.Kind == KindDecided && n == 1:
 		return "Vedette: a call waits no more"
 	case m.Kind == KindDecided:
@@ -139,6 +144,9 @@ func (m Message) Title() string {
 // Lines are the message's items, one line each, as plain text.
 func (m Message) Lines() []string {
 	var out []string
+	if m.Blocked != nil {
+		out = append(out, m.Blocked.line())
+	}
 	for _, it := range m.Items {
 		out = append(out, it.line(m.Kind))
 	}

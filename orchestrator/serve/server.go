@@ -205,7 +205,7 @@ func (s *Server) newHandler() http.Handler {
 	}
 
 	api := s.o.Guard.Wrap(orNothing(s.o.API))
-	handle("api", api, "/v1/", "/openapi.yaml")
+	handle("api", api, "/v1/", "/api/", "/openapi.yaml")
 	if s.o.Docs != nil {
 		handle("docs", s.o.Guard.WrapOpen(s.o.Docs), "/openapi.json", "/docs")
 	} else {

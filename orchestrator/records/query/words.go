@@ -25,7 +25,7 @@ var (
 		"accepted", "pending_confirmation", "pending_approval", "blocked", "denied", "completed", "expired", "approved", "confirmed", "declined",
 		"trusted",
 	}
-	intentGates = []string{"detector", "parsers", "vote", "comparison", "confirmation", "action"}
+	intentGates = []string{"detector", "parsers", "vote", "comparison", "confirmation", "action", "rate"}
 )
 
 // Kinds are the kinds of records that a ledger holds.
