@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/goccy/go-yaml"
+	"github.com/go-json-experiment/json"
 
 	"github.com/vedette-dev/vedette/orchestrator/intake"
 	"github.com/vedette-dev/vedette/skills"
@@ -29,17 +28,23 @@ type Ceilings struct {
 	found map[string]*skills.Scope // by request; nil for a request without an intent
 }
 
-// NewCeilings reads which skills, or domains of skills, each action may use:
+// NewCeilings takes what each action may use from the rehearsal's configuration, intent.actions.NAME.grants; or, where file
+// isn't empty, from its JSON instead, for grants of skills that this configuration doesn't have:
 //
-//	pay_bill: [file.read, bank.send_money]
-//	look_up:  [calendar.*]
+//	{"pay_bill": ["file.read", "bank.send_money"], "look_up": ["calendar.*"]}
 //
-// An action that the file leaves out may use none. The error names each action that the rehearsal's configuration doesn't
-// have, and each name that is no skill's.
+// An action without any may use none. The error names each action that the configuration doesn't have, and each name that is
+// no skill's.
 func NewCeilings(r *Rehearsal, file []byte) (*Ceilings, error) {
-	var lists map[string][]string
-	if err := yaml.Unmarshal(file, &lists); err != nil {
-		return nil, errors.New("the ceilings must be a mapping of actions to lists of skills, such as look_up: [calendar.*]")
+	lists := map[string][]string{}
+	for name, a := range r.o.Config.Intent.Actions {
+		lists[name] = a.Grants
+	}
+	if len(file) > 0 {
+		clear(lists)
+		if err := json.Unmarshal(file, &lists); err != nil {
+			return nil, errors.New("the ceilings must be a JSON object of actions with lists of skills, such as {\"look_up\": [\"calendar.*\"]}")
+		}
 	}
 	c := &Ceilings{rehearsal: r, byAction: map[string]skills.Scope{}, found: map[string]*skills.Scope{}}
 	var errs []error

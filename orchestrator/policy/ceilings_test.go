@@ -12,7 +12,7 @@ import (
 
 // What a request asks for bounds what is granted, and one that asks for nothing that is known may use nothing.
 func TestCeilings(t *testing.T) {
-	c, err := policy.NewCeilings(newRehearsal(t, intentFile), []byte("find: [people.*, mail.read]\n"))
+	c, err := policy.NewCeilings(newRehearsal(t, intentFile), []byte(`{"find": ["people.*", "mail.read"]}`))
 	require.NoError(t, err)
 	all, err := skills.NewScope("people.list", "mail.*", "bank.pay")
 	require.NoError(t, err)
@@ -39,6 +39,21 @@ func TestCeilings(t *testing.T) {
 	require.NotEmpty(t, c.Bound(t.Context(), "Find experts about trains", all).List(), "a context that had ended decided nothing")
 }
 
+// Without a file the configuration's grants count.
+func TestCeilingsOfTheConfiguration(t *testing.T) {
+	c, err := policy.NewCeilings(newRehearsal(t, `version: 1
+skills: {known: [{name: people.list, effect: read}]}
+intent:
+  actions: {find: {words: "find experts", risk: low, grants: [people.list]}}
+  policy: {actions: [find]}
+`), nil)
+	require.NoError(t, err)
+	all, err := skills.NewScope("people.*", "mail.*")
+	require.NoError(t, err)
+	require.Equal(t, []string{"people.list"}, c.Bound(t.Context(), "Find experts about taxes", all).List())
+	require.Empty(t, c.Bound(t.Context(), "Good morning", all).List())
+}
+
 // Another configuration, and other ceilings, are told apart.
 func TestCeilingsDigest(t *testing.T) {
 	digest := func(config, ceilings string) string {
@@ -46,20 +61,21 @@ func TestCeilingsDigest(t *testing.T) {
 		require.NoError(t, err)
 		return c.Digest()
 	}
-	one := digest(intentFile, "find: [mail.read]")
-	require.Equal(t, one, digest(intentFile, "find: [mail.read]"))
-	require.NotEqual(t, one, digest(intentFile, "find: [mail.send]"))
-	require.NotEqual(t, one, digest(intentFile+"permissions_default: deny\n", "find: [mail.read]"))
+	one := digest(intentFile, `{"find": ["mail.read"]}`)
+	require.Equal(t, one, digest(intentFile, `{"find": ["mail.read"]}`))
+	require.NotEqual(t, one, digest(intentFile, `{"find": ["mail.send"]}`))
+	require.NotEqual(t, one, digest(intentFile+"permissions_default: deny\n", `{"find": ["mail.read"]}`))
 }
 
 func TestCeilingsRefuse(t *testing.T) {
 	r := newRehearsal(t, intentFile)
 	for text, want := range map[string]string{
-		"[find]":              "must be a mapping",
-		"find: {a: b}":        "must be a mapping",
-		"fnd: [mail.read]":    `did you mean "find"?`,
-		"find: ['*']":         "must be a skill name",
-		"find: [mail.*.read]": "must be a skill name",
+		`["find"]`:                  "must be a JSON object",
+		`{"find": {"a": "b"}}`:      "must be a JSON object",
+		`{"find": [], "find": []}`:  "must be a JSON object",
+		`{"fnd": ["mail.read"]}`:    `did you mean "find"?`,
+		`{"find": ["*"]}`:           "must be a skill name",
+		`{"find": ["mail.*.read"]}`: "must be a skill name",
 	} {
 		_, err := policy.NewCeilings(r, []byte(text))
 		require.ErrorContains(t, err, want, text)

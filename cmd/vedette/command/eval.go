@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,8 +53,9 @@ model is measured that can't be reached from here. --signals shows what each sig
 of the judge, and each code of other gates, did to the decisions.
 
 --intent FILE reads each request by the intents of that configuration, with rules
-alone, and --ceilings FILE says in YAML which skills each action may use. What a case
-is granted is then within that, and nothing where its request has no intent.`,
+alone. What a case is granted is then within the grants of its action, and nothing
+where its request has no intent. --ceilings FILE says in JSON which skills each action
+may use, instead of intent.actions.NAME.grants.`,
 		Example: `  vedette eval --cases 'cases/*.jsonl'
   vedette eval --config vedette.yaml --cases cases/shell.jsonl --no-review --json
   vedette eval --cases mail.jsonl --no-review --signals
@@ -88,7 +90,7 @@ func (c *evalCommand) addFlags(cmd *cobra.Command) {
 	fl.StringVar(&c.Against, "against", "", "compare with `FILE`, the results of an earlier run")
 	fl.BoolVar(&c.FailOnWorse, "fail-on-worse", false, "with --against, exit 3 where a right decision became wrong")
 	fl.StringVar(&c.intent, "intent", "", "bound grants by what requests ask for: the configuration `FILE` reads them")
-	fl.StringVar(&c.ceilings, "ceilings", "", "with --intent, which skills each action may use: a YAML `FILE`")
+	fl.StringVar(&c.ceilings, "ceilings", "", "with --intent, a JSON `FILE` that says which skills each action may use")
 	fl.StringVar(&c.today, "today", "", "with --intent, the `DAY` on which requests are read, as 2026-12-31 (default the day of the run)")
 	fl.StringVar(&c.Prompts, "print-prompts", "", "write the requests to models to `FILE` and send none")
 	fl.StringVar(&c.Answers, "answers", "", "answer the requests to models from `FILE` and send none")
@@ -129,9 +131,8 @@ func (c *evalCommand) openCeilings() (*policy.Ceilings, func(), error) {
 	switch {
 	case c.intent == "" && c.ceilings == "" && c.today == "":
 		return nil, func() {}, nil
-	case c.intent == "" || c.ceilings == "":
-		return nil, nil, usageError("--intent and --ceilings go together: one reads requests, the other says what they may use; " +
-			"--today is for them")
+	case c.intent == "":
+		return nil, nil, usageError("--ceilings and --today are for requests that --intent FILE reads")
 	}
 	ic := &intentCommand{app: c.app, config: c.intent, rules: true}
 	if c.today != "" {
@@ -145,15 +146,17 @@ func (c *evalCommand) openCeilings() (*policy.Ceilings, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	text, err := os.ReadFile(c.ceilings)
-	if err != nil {
-		r.Close()
-		return nil, nil, err
+	var text []byte
+	if c.ceilings != "" {
+		if text, err = os.ReadFile(c.ceilings); err != nil {
+			r.Close()
+			return nil, nil, err
+		}
 	}
 	bounds, err := policy.NewCeilings(r, text)
 	if err != nil {
 		r.Close()
-		return nil, nil, fmt.Errorf("%s: %w", c.ceilings, err)
+		return nil, nil, fmt.Errorf("%s: %w", cmp.Or(c.ceilings, c.intent), err)
 	}
 	return bounds, r.Close, nil
 }
