@@ -146,6 +146,7 @@ func (p *Pages) newMux() *http.ServeMux {
 	decisions{p}.register(mux)
 	logs{p}.register(mux)
 	reviews{p}.register(mux)
+	intents{p}.register(mux)
 	mux.HandleFunc("/", p.onNothing)
 	return mux
 }
