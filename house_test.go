@@ -38,6 +38,15 @@ var judged = []string{"sentinel", "sentinel/touch", "skills"}
 // codec is what the codecs of wire formats are made of.
 var codec = []string{"sentinel/stream", "sentinel/stream/span", "sentinel/stream/sse"}
 
+// requestReader is what reads requests of a wire format.
+func requestReader(format string, besides ...string) []string {
+	out := []string{"orchestrator/proxy/wire", "sentinel/stream", "sentinel/stream/span", "sentinel/stream/" + format}
+	for _, b := range besides {
+		out = append(out, "orchestrator/proxy/wire/"+b)
+	}
+	return out
+}
+
 // rooms are all packages of the module. One that isn't listed fails the test,
 // so the drawing can't fall behind the code.
 var rooms = map[string]room{
@@ -48,6 +57,7 @@ var rooms = map[string]room{
 	"internal/arrival":            {nil, "it carries requests of tests and knows no server"},
 	"internal/owntest":            {nil, "it runs a test again and knows none of them"},
 	"internal/testissuer":         {nil, "it is an issuer for tests and knows no client of it"},
+	"internal/testprovider":       {nil, "it is a provider of models for tests and knows no proxy before it"},
 	"internal/testclock":          {nil, "it is a clock for tests and knows nothing that goes by it"},
 	"internal/watchdog":           {nil, "it runs test programs and knows none of them"},
 	"limits/redisstore/redistest": {[]string{"internal/owntest"}, "it starts a server for tests and knows no store"},
@@ -63,6 +73,7 @@ var rooms = map[string]room{
 	"internal/ids":       {nil, "it makes ids and knows nothing that they are of"},
 	"internal/scrub":     {nil, "it reads texts and knows nothing of who wrote them"},
 	"internal/backoff":   {nil, "it knows pauses and nothing of what is tried again"},
+	"internal/notice":    {nil, "it reads templates and knows nothing that fills them"},
 	"internal/userglob":  {nil, "it reads patterns of users' ids and knows no rule"},
 	"internal/netzone":   {nil, "what reads an address and what dials it ask one function, so it leans on neither"},
 
@@ -136,7 +147,8 @@ var rooms = map[string]room{
 	"internal/outbound":   {nil, "it makes clients for addresses and knows nothing that they carry"},
 	"orchestrator/anchors": {[]string{"internal/outbound", "sentinel/ledger"},
 		"it carries signed heads to places and decides nothing"},
-	"sentinel/ledger": {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"sentinel/ledger":            {[]string{"sentinel/store"}, "it keeps bytes and knows no Call"},
+	"sentinel/ledger/ledgertest": {[]string{"sentinel/ledger", "sentinel/store"}, "it makes large ledgers for benchmarks"},
 	"sentinel/pause": {[]string{"sentinel", "sentinel/ledger", "sentinel/store", "skills"},
 		"it keeps what an operator stopped, on record"},
 	"agents/otp":          {nil, "it could be a module of its own"},
@@ -154,14 +166,28 @@ var rooms = map[string]room{
 		"orchestrator/policies", "orchestrator/problem", "orchestrator/records/query", "orchestrator/records/story",
 		"sentinel", "sentinel/approval", "sentinel/label", "sentinel/ledger", "sentinel/pause", "skills"},
 		"it carries a caller's words to what answers them, decides nothing and builds no part"},
-	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/problem", "orchestrator/records/query",
+	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/intake", "orchestrator/problem", "orchestrator/records/query",
 		"orchestrator/records/story", "sentinel", "sentinel/approval", "sentinel/label", "sentinel/ledger"},
 		"it shows people what others decide, carries their word and builds no part"},
-	"orchestrator/assistants": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/assistants/threads",
+	"orchestrator/assistants": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/threads",
 		"orchestrator/problem", "sentinel", "sentinel/approval", "skills"},
 		"it carries what chat interfaces say to conversations and decides nothing"},
-	"orchestrator/assistants/threads": {[]string{"sentinel", "sentinel/store"}, "it is rows that a purge erases too, without the door"},
-	"orchestrator/problem":            {nil, "it tells callers what went wrong and knows nothing that goes wrong"},
+	"orchestrator/threads": {[]string{"sentinel", "sentinel/store"}, "it is rows that a purge erases too, without the door"},
+	"orchestrator/proxy": {[]string{"config", "orchestrator/access", "orchestrator/handover", "orchestrator/problem", "orchestrator/proxy/*",
+		"orchestrator/threads", "sentinel", "sentinel/stream", "skills"},
+		"it carries requests and answers, and has each call decided where handed-over calls are: it knows no gate and no executor"},
+	"orchestrator/proxy/formats": {[]string{"config", "orchestrator/proxy/wire", "orchestrator/proxy/wire/*"}, "it lists the formats"},
+	"orchestrator/proxy/tools": {[]string{"config", "orchestrator/proxy/wire", "skills"},
+		"it puts together what clients and the operator say of a tool, and decides nothing"},
+	"orchestrator/proxy/report": {[]string{"internal/terminal", "orchestrator/records", "sentinel", "sentinel/journal", "sentinel/ledger",
+		"skills"}, "it reads what is recorded, and decides nothing"},
+	"orchestrator/proxy/wire": {[]string{"sentinel/stream", "sentinel/stream/span"}, "it says what a request holds, whatever its format"},
+	"orchestrator/proxy/wire/openai": {[]string{"orchestrator/proxy/wire", "sentinel/stream/span"},
+		"it is what two formats of one provider have in common"},
+	"orchestrator/proxy/wire/chat":      {requestReader("chat", "openai"), "it reads requests of one format and knows no other"},
+	"orchestrator/proxy/wire/messages":  {requestReader("messages"), "it reads requests of one format and knows no other"},
+	"orchestrator/proxy/wire/responses": {requestReader("responses", "openai"), "it reads requests of one format and knows no other"},
+	"orchestrator/problem":              {nil, "it tells callers what went wrong and knows nothing that goes wrong"},
 	"orchestrator/access": {[]string{"orchestrator/problem", "sentinel/ledger", "sentinel/store", "sentinel/store/keys", "skills"},
 		"it says who calls, by rows that are on record, and knows nothing of what is called"},
 	"orchestrator/access/oidc": {[]string{"orchestrator/access"}, "it checks an issuer's tokens and knows no server"},
@@ -200,14 +226,16 @@ var rooms = map[string]room{
 	"orchestrator/records/shown": {[]string{"internal/advice", "orchestrator/policies", "orchestrator/records", "orchestrator/records/story",
 		"sentinel/journal", "sentinel/ledger", "sentinel/store", "sentinel/store/keys"}, "it opens a database for its owner, and no server"},
 	"orchestrator/policies": {[]string{"config", "sentinel/store"}, "it keeps texts under their digests and applies none of them"},
-	"orchestrator/records": {[]string{"internal/advice", "internal/terminal", "orchestrator/assistants/threads", "orchestrator/history",
-		"orchestrator/records/query", "sentinel", "sentinel/approval", "sentinel/habit", "sentinel/journal", "sentinel/ledger",
+	"orchestrator/records": {[]string{"internal/advice", "internal/terminal", "orchestrator/history",
+		"orchestrator/records/query", "orchestrator/threads", "sentinel", "sentinel/approval", "sentinel/habit", "sentinel/journal",
+		"sentinel/ledger",
 		"sentinel/store", "sentinel/store/keys"},
 		"it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
-		"orchestrator/access", "orchestrator/anchors", "orchestrator/answers", "orchestrator/assistants/threads", "orchestrator/control",
+		"orchestrator/access", "orchestrator/anchors", "orchestrator/answers", "orchestrator/control",
 		"orchestrator/handover", "orchestrator/intents", "orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models",
 		"orchestrator/notify", "orchestrator/policies", "orchestrator/records/story", "orchestrator/sink", "orchestrator/skillqueue",
+		"orchestrator/threads",
 		"sentinel", "sentinel/*", "skills", "skills/builtin/*", "skills/credential", "skills/leak", "skills/run/*", "skills/warrant"},
 		"it builds and does nothing else: what runs lives beside its noun"},
 	"orchestrator/telemetry": {[]string{"agents/llm", "agents/otp", "limits/redisstore", "orchestrator/assembly", "orchestrator/models",
@@ -229,13 +257,14 @@ var rooms = map[string]room{
 		"orchestrator/records/query", "orchestrator/records/shown", "orchestrator/replay", "orchestrator/serve", "sentinel/pause",
 		"skills/run/exec"},
 		"flags, one call and printing: it builds nothing and opens no store"},
-	"cmd/vedette/handlers": {[]string{"orchestrator/api", "orchestrator/assistants", "orchestrator/serve", "orchestrator/web"},
+	"cmd/vedette/handlers": {[]string{"orchestrator", "orchestrator/access", "orchestrator/api", "orchestrator/assistants", "orchestrator/proxy",
+		"orchestrator/serve", "orchestrator/threads", "orchestrator/web"},
 		"it puts handlers behind the server, and decides nothing"},
 	"cmd/vedette/chat": {[]string{"config", "internal/terminal", "orchestrator", "sentinel/approval"},
 		"it shows a person what a conversation tells, carries their word, and decides nothing"},
 	"cmd/vedette/setup": {[]string{"cmd/vedette/chat", "cmd/vedette/handlers", "config", "internal/advice",
 		"orchestrator/access", "orchestrator/assembly",
-		"orchestrator/control", "orchestrator/hook", "orchestrator/records", "sentinel/approval", "skills"},
+		"orchestrator/control", "orchestrator/hook", "orchestrator/proxy/report", "orchestrator/records", "sentinel/approval", "skills"},
 		"it turns a configuration into what a command needs, and decides nothing"},
 	"cmd/vedette/demo": {[]string{"agents", "agents/llm/scripted", "config", "orchestrator", "orchestrator/access", "sentinel",
 		"sentinel/approval",
@@ -272,6 +301,7 @@ var only = map[string][]string{
 	"cel.dev/cel-go":                    {"sentinel/permission", "sentinel/intent/compare"},
 	"mvdan.cc/sh/v3":                    {"sentinel/touch/bash"},
 	"github.com/redis/go-redis/v9":      {"limits/redisstore"},
+	"github.com/aws/aws-sdk-go-v2":      {"orchestrator/anchors"},
 	"github.com/prometheus":             {"orchestrator", "orchestrator/telemetry"}, // a library that anybody may count with counts values
 	"go.opentelemetry.io/otel":          {"orchestrator", "orchestrator/telemetry"},
 	"github.com/danielgtaylor/huma/v2":  {"orchestrator/api"},
@@ -282,7 +312,8 @@ var only = map[string][]string{
 }
 
 // everywhere are packages of one thing each that every other may use: they import none.
-var everywhere = []string{"internal/backoff", "internal/ids", "internal/plainjson", "internal/runes", "internal/scrub", "internal/textcut",
+var everywhere = []string{"internal/backoff", "internal/ids", "internal/notice", "internal/plainjson", "internal/runes",
+	"internal/scrub", "internal/textcut",
 	"internal/userglob"}
 
 func allowed(list []string, imp string) bool {
@@ -391,6 +422,7 @@ const (
 var wider = map[string]int{
 	"imports orchestrator/assembly": 49, // it puts everything together
 	"imports cmd/vedette/command":   15, // each command calls another room
+	"imports cmd/vedette/setup":     13, // each command needs another room's part
 	"imports orchestrator/api":      17, // each group of operations carries to another room
 	"bools sentinel.body":           5,  // fields of a stored record
 }

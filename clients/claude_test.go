@@ -152,14 +152,22 @@ func (r *rig) claudeCode(t *testing.T, api, url, prompt string) (dir string) {
 	require.NoError(t, err)
 	file := filepath.Join(home, "settings.json")
 	require.NoError(t, os.WriteFile(file, settings, 0o600))
+	r.runClaude(t, dir, home, []string{"ANTHROPIC_BASE_URL=" + api, "ANTHROPIC_API_KEY=none", "VEDETTE_URL=" + url, "VEDETTE_TOKEN=" + r.token},
+		"-p", prompt, "--settings", file, "--allowedTools", "Bash", "--model", "m")
+	return dir
+}
+
+// runClaude runs Claude Code in a folder, and returns what it printed.
+func (r *rig) runClaude(t *testing.T, dir, home string, env []string, args ...string) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, r.claude, "-p", prompt, "--settings", file, "--allowedTools", "Bash", "--model", "m")
+	cmd := exec.CommandContext(ctx, r.claude, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+home, "CLAUDE_CONFIG_DIR="+home, "ANTHROPIC_BASE_URL="+api, "ANTHROPIC_API_KEY=none",
-		"VEDETTE_URL="+url,
-		"VEDETTE_TOKEN="+r.token, "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
+	cmd.Env = append(os.Environ(), "HOME="+home, "CLAUDE_CONFIG_DIR="+home, "DISABLE_AUTOUPDATER=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1")
+	cmd.Env = append(cmd.Env, env...)
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
-	return dir
+	return string(out)
 }

@@ -76,7 +76,10 @@ type rig struct {
 	python, node, claude, built string
 }
 
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T) *rig { return newRigOf(t, configuration, mailing) }
+
+// newRigOf starts a server with that configuration, and a model with that script.
+func newRigOf(t *testing.T, configuration, script string) *rig {
 	f := folder(t)
 	r := &rig{
 		t: t, dir: t.TempDir(), python: filepath.Join(f, "venv", "bin", "python"), node: filepath.Join(f, "node", "node_modules", ".bin", "node"),
@@ -84,12 +87,12 @@ func newRig(t *testing.T) *rig {
 	}
 	r.program = filepath.Join(r.dir, "vedette")
 	r.must(exec.CommandContext(t.Context(), "go", "build", "-o", r.program, "../cmd/vedette"))
-	script, err := scripted.Load([]byte(mailing))
+	parsed, err := scripted.Load([]byte(script))
 	require.NoError(t, err)
-	r.model, err = scripted.Serve(context.WithoutCancel(t.Context()), script, scripted.Options{})
+	r.model, err = scripted.Serve(context.WithoutCancel(t.Context()), parsed, scripted.Options{})
 	require.NoError(t, err)
 	t.Cleanup(r.model.Close)
-	r.serve()
+	r.serve(configuration)
 	r.token = r.makeToken("agent", "call")
 	return r
 }
@@ -117,7 +120,7 @@ rules:
 `
 
 // serve starts the server, and ends it with the test.
-func (r *rig) serve() {
+func (r *rig) serve(configuration string) {
 	port := freePort(r.t)
 	r.url = fmt.Sprintf("http://127.0.0.1:%d", port)
 	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, "vedette.yaml"), fmt.Appendf(nil, configuration, r.model.BaseURL(), port), 0o600))

@@ -2,8 +2,8 @@ package config
 
 import "time"
 
-// LedgerAnchor is a place outside of the database that keeps the newest signed head. It has one of File, HTTP and
-// Witness.
+// LedgerAnchor is a place outside of the database that keeps the newest signed head. It has one of
+// File, Tiles, HTTP, Witness and S3.
 type LedgerAnchor struct {
 	// Name names the anchor in the log and in metrics.
 	Name string `yaml:"name" cfg:"required,pattern=id"`
@@ -14,6 +14,8 @@ type LedgerAnchor struct {
 	File     AnchorFile    `yaml:"file"`
 	HTTP     AnchorHTTP    `yaml:"http"`
 	Witness  AnchorWitness `yaml:"witness"`
+	Tiles    AnchorTiles   `yaml:"tiles"`
+	S3       AnchorS3      `yaml:"s3"`
 }
 
 // AnchorFile is a file that heads are appended to.
@@ -39,15 +41,35 @@ type AnchorWitness struct {
 	File string `yaml:"file"`
 }
 
+// AnchorTiles is a folder that the ledger's tree is published in.
+type AnchorTiles struct {
+	Path string `yaml:"path" cfg:"required"`
+}
+
+// AnchorS3 is a bucket whose object lock keeps heads.
+type AnchorS3 struct {
+	Endpoint string `yaml:"endpoint" cfg:"required"`
+	Region   string `yaml:"region" cfg:"required"`
+	Bucket   string `yaml:"bucket" cfg:"required"`
+	// Prefix begins the names of objects.
+	Prefix    string `yaml:"prefix"`
+	AccessKey Secret `yaml:"access_key" cfg:"required"`
+	SecretKey Secret `yaml:"secret_key" cfg:"required"`
+	// Retain is how long each object is locked; zero leaves it to the bucket.
+	Retain time.Duration `yaml:"retain" cfg:"min=24h,max=876000h"`
+	// Governance locks in the mode GOVERNANCE in place of COMPLIANCE.
+	Governance bool `yaml:"governance"`
+}
+
 func (a *LedgerAnchor) setDefaults() { *a = LedgerAnchor{Every: time.Minute} }
 
 // anchorKinds are the keys of which an anchor has one.
-var anchorKinds = []string{"file", "http", "witness"}
+var anchorKinds = []string{"file", "tiles", "http", "witness", "s3"}
 
-// AnchorFiles are the files that heads are appended to. No call may write one.
+// AnchorFiles are the files that heads are appended to, and the folders of tiles. No call may write one.
 func (l Ledger) AnchorFiles() (out []string) {
 	for _, a := range l.Anchors {
-		for _, path := range []string{a.File.Path, a.Witness.File} {
+		for _, path := range []string{a.File.Path, a.Witness.File, a.Tiles.Path} {
 			if path != "" {
 				out = append(out, path)
 			}

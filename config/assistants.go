@@ -120,7 +120,8 @@ func (l assistantsCheck) checkAll() {
 		l.checkRoster(path+".roster", e.val.get("roster"))
 		l.checkSkillNames(e.val.get("skills"))
 		l.checkAssistantText(path, e.val, &a)
-		if n := e.val.get("intent"); n != nil && !n.bad && (a.Intent == "required" || a.Intent == "advisory") && l.valueAt("intent", "actions") == nil {
+		asks := a.Intent == "required" || a.Intent == "advisory"
+		if n := e.val.get("intent"); n != nil && asks && !l.cfg.Intent.IsOn() {
 			l.out.add(n.pos, "%s.intent needs the actions that users can ask for; add intent: {actions: …, policy: …}", path)
 		}
 		l.checkTiers(path, e.val.get("tiers"), a.Tiers)

@@ -35,6 +35,7 @@ func (l *loader) checkAll() {
 	l.checkNotify()
 	l.checkAnchors()
 	assistantsCheck{l}.checkAll()
+	proxyCheck{l}.checkAll()
 	intentCheck{l}.checkAll()
 	l.checkTests()
 	l.checkServer()
@@ -188,7 +189,8 @@ func (l *loader) checkAnchors() {
 			}
 		}
 		if places != 1 {
-			l.out.add(n.pos, "ledger.anchors[%d] has %d places for heads and needs one; write one of file, http and witness", i, places)
+			l.out.add(n.pos, "ledger.anchors[%d] has %d places for heads and needs one; write one of %s", i, places,
+				strings.Join(anchorKinds, ", "))
 		}
 		a := l.cfg.Ledger.Anchors[i]
 		if first, twice := names[a.Name]; twice && a.Name != "" {
@@ -226,7 +228,8 @@ func (l *loader) checkPattern(n *node, known []string) {
 		return // a file that couldn't be read may have it
 	}
 	if !isDomain && !slices.Contains(known, pat) {
-		l.out.add(n.pos, "%s", l.hideUnknown(n, "skill", pat, known))
+		l.out.add(n.pos, "%s%s", l.hideUnknown(n, "skill", pat, slices.DeleteFunc(known, func(k string) bool { return k == someTool })),
+			adviseTool(pat, l.cfg.Proxy.IsOn()))
 	}
 	if isDomain && !slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, domain+".") }) {
 		domains := map[string]bool{}
@@ -235,6 +238,14 @@ func (l *loader) checkPattern(n *node, known []string) {
 		}
 		l.out.add(n.pos, "the rule can match nothing: %s", l.hideUnknown(n, "domain", pat, slices.Sorted(maps.Keys(domains))))
 	}
+}
+
+// adviseTool says how rules name tools of the proxy's clients.
+func adviseTool(name string, proxy bool) string {
+	if !proxy || !strings.HasPrefix(name, "tool.") {
+		return ""
+	}
+	return "; rules may name tools that proxy.tools has by their very names"
 }
 
 // hideUnknown says that a word isn't known, without showing what the environment
@@ -462,6 +473,7 @@ func (l *loader) checkModes(s *node) {
 func (l *loader) knownSkills() []string {
 	known := append(slices.Collect(maps.Keys(l.names)), orchestratorCalls...)
 	known = append(known, l.opts.KnownSkills...)
+	known = append(known, l.cfg.Proxy.KnownTools()...)
 	slices.Sort(known)
 	return known
 }

@@ -78,6 +78,12 @@ var liveKeys = map[string]func(c *comparison, path string){
 	"judge.own_domains":              (*comparison).compareDomains,
 	"approvals.timeout":              (*comparison).compareAskTime,
 	"reload.allow_loosening":         (*comparison).compareSwitch,
+	"proxy.mode":                     (*comparison).compareProxyMode,
+	"proxy.tools":                    (*comparison).addLoosening, // what a tool does decides about every call of it
+	"proxy.notice":                   (*comparison).addNeutral,
+	"proxy.hold":                     (*comparison).addNeutral,
+	"proxy.on_block":                 (*comparison).addNeutral, // no blocked call leaves either way
+	"proxy.incomplete":               (*comparison).compareIncomplete,
 	"judge.threshold":                atMost(func(c *Config) int { return -int(c.Judge.Threshold) }),
 	"judge.ask_below":                atMost(func(c *Config) int { return -int(c.Judge.AskBelow) }),
 	"approvals.who":                  (*comparison).compareWho,
@@ -103,6 +109,30 @@ func (c *comparison) addGone(k ChangeKind, path, msg string) {
 }
 
 func (c *comparison) addNeutral(path string) { c.add(Neutral, path, "changed") }
+
+func (c *comparison) addLoosening(path string) {
+	c.add(Loosens, path, "changed, and may let more through")
+}
+
+// compareProxyMode compares what the proxy does with what it decides.
+func (c *comparison) compareProxyMode(path string) {
+	switch c.next.Proxy.Mode {
+	case ProxyEnforce:
+		c.add(Tightens, path, "is enforce")
+	case ProxyOff:
+		c.add(NeedsRestart, path, "can't be turned off in a running process")
+	default:
+		c.add(Loosens, path, "forwards every call")
+	}
+}
+
+func (c *comparison) compareIncomplete(path string) {
+	if c.next.Proxy.Incomplete == "block" {
+		c.add(Tightens, path, "is block")
+		return
+	}
+	c.add(Loosens, path, "has calls judged that were blocked")
+}
 
 // atMost compares numbers of which the smaller one lets less through.
 func atMost(number func(*Config) int) func(*comparison, string) {

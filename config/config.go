@@ -55,6 +55,8 @@ type Config struct {
 	Credentials map[string]Credential `yaml:"credentials" json:",omitempty" cfg:"key=name"`
 	// Server is the HTTP server.
 	Server Server `yaml:"server"`
+	// Proxy is the streaming proxy.
+	Proxy Proxy `yaml:"proxy"`
 	// Telemetry is what the program tells about how it is doing.
 	Telemetry Telemetry `yaml:"telemetry"`
 	// Reload is what a running process does with a changed configuration.
@@ -284,8 +286,18 @@ type Ledger struct {
 	Values Values `yaml:"values" cfg:"enum=keys|hmac|full"`
 	// Anchors keep the newest signed head where a writer of the database can't write.
 	Anchors []LedgerAnchor `yaml:"anchors" json:",omitempty" cfg:"nonempty"`
+	// Archive says when the database file is closed and another goes on.
+	Archive LedgerArchive `yaml:"archive"`
 	// Sink is the absolute folder that records are written to, a file a month; empty for none.
 	Sink string `yaml:"sink"`
+}
+
+// LedgerArchive says when the ledger's database file is closed by itself and another goes on in its place.
+type LedgerArchive struct {
+	// MaxBytes is the size of the file; zero is none.
+	MaxBytes int `yaml:"max_bytes" json:",omitempty" cfg:"min=1048576,max=1099511627776"`
+	// MaxAge is the age of its first record; zero is none.
+	MaxAge time.Duration `yaml:"max_age" json:",omitempty" cfg:"min=1h,max=87600h"`
 }
 
 // Journal is where arguments, results and messages live, sealed.

@@ -278,6 +278,8 @@ var descriptions = map[string]string{
 	"LedgerAnchor.file":     "Appends each head to a file, on another disk or a share that takes no changes.",
 	"LedgerAnchor.http":     "Posts each head to a server.",
 	"LedgerAnchor.witness":  "Has each head cosigned by a witness (C2SP tlog-witness).",
+	"LedgerAnchor.tiles":    "Publishes the ledger's tree in a folder, as a log of C2SP's tlog-tiles; records aren't published.",
+	"LedgerAnchor.s3":       "Writes each head as an object of an S3-compatible store, locked against changes (object lock).",
 	"AnchorFile.path":       "The file; it is made where it is missing.",
 	"AnchorHTTP.url":        "Where each head is posted to as text/plain, with https.",
 	"AnchorHTTP.read_url":   "Where heads are read from at a start; without it the ledger isn't compared with this anchor.",
@@ -285,8 +287,21 @@ var descriptions = map[string]string{
 	"AnchorWitness.url":     "The witness's submission prefix, with https.",
 	"AnchorWitness.key":     "Its public key, name+hash+base64, as its operator publishes it.",
 	"AnchorWitness.file":    "A file that cosigned heads are appended to; a start compares the ledger with them.",
-	"Ledger.sink":           "A folder that every record is written to besides, as JSON lines in a file a month (default none).",
-	"Ledger.values":         "What is held of argument values (default keys: none).",
+	"AnchorTiles.path":      "The folder, with a folder for each file of the ledger; it is made where it is missing.",
+	"AnchorS3.endpoint":     "The store's address without the bucket, with https.",
+	"AnchorS3.region":       "The region that requests are signed for.",
+	"AnchorS3.bucket":       "The bucket; it must have object lock and versions.",
+	"AnchorS3.prefix":       "Begins the names of the objects, such as vedette/ (default none).",
+	"AnchorS3.access_key":   "The key's name; take it from the environment.",
+	"AnchorS3.secret_key":   "The key; take it from the environment.",
+	"AnchorS3.retain":       "How long each object is locked (default: what the bucket says).",
+	"AnchorS3.governance":   "true locks in the mode GOVERNANCE, which some users of the store may lift (default COMPLIANCE).",
+	"Ledger.archive": "When the database file is closed and another goes on in its place (default never; vedette ledger archive does it at " +
+		"any time). Records stay in the closed file, all else that lives moves.",
+	"LedgerArchive.max_bytes": "Size of the file in bytes.",
+	"LedgerArchive.max_age":   "Age of the first record in the file.",
+	"Ledger.sink":             "A folder that every record is written to besides, as JSON lines in a file a month (default none).",
+	"Ledger.values":           "What is held of argument values (default keys: none).",
 
 	"Journal.retention": "How long arguments and results are kept after the turn (default 168h).",
 
@@ -306,6 +321,53 @@ var descriptions = map[string]string{
 
 	"ServerChat.idle": "How long after its last request a token goes on with its conversation, where the request names none (default 30m).",
 	"ServerChat.hold": "How long an answer is held open while a person is asked; then it ends and names the approval (default 45s).",
+
+	"Config.proxy": "The streaming proxy for clients that change only a base URL: docs/streaming.md. Without an upstream there is none.",
+
+	"Proxy.mode": "enforce: no call is forwarded that wasn't allowed; shadow: everything is forwarded, and what enforcing would have " +
+		"done is recorded; off (default enforce).",
+	"Proxy.on_block":   "What follows a blocked call in an answer: terminate ends it, continue goes on (default terminate).",
+	"Proxy.incomplete": "Calls that have no end when their answer has: block, or judge those whose arguments are whole (default block).",
+	"Proxy.notice": "The text in the place of a blocked call, with {tool}, {gate}, {reason} and {decision_id} (default: a text of the " +
+		"proxy's own).",
+	"Proxy.hold":       "How long a stream is held open while a person is asked (default 45s).",
+	"Proxy.keep_alive": "How often something is sent on a stream that is held (default 10s).",
+	"Proxy.idle": "How long after its last request a key goes on with its conversation, where requests name none with " +
+		"X-Vedette-Conversation (default 30m).",
+	"Proxy.local": "Callers on this machine need no token, and their own provider's key goes to the upstream (default false). For a " +
+		"server on the loopback, with upstreams that have no key.",
+	"Proxy.openai":    "Servers behind /proxy/openai/v1; the first that has a request's model answers it.",
+	"Proxy.anthropic": "Servers behind /proxy/anthropic/v1; the first that has a request's model answers it.",
+	"Proxy.tools": "What calls of clients' tools do; the first entry that matches a tool counts (default: irreversible, and they reach " +
+		"others).",
+	"Proxy.limits":   "Bounds of requests and answers.",
+	"Proxy.timeouts": "Bounds of the waits for upstreams.",
+
+	"ProxyUpstream.url":        "What a client would have as its base URL, such as https://api.openai.com/v1 or https://api.anthropic.com.",
+	"ProxyUpstream.models":     "Models that it has, with * for any characters (default all).",
+	"ProxyUpstream.api_key":    "The key that is sent to it; take it from the environment (default: the client's own).",
+	"ProxyUpstream.credential": "In place of api_key: a name under credentials, for a key of each user.",
+
+	"ProxyTool.tool": "A tool's name as clients have it, with * for any characters, such as Bash or mcp__git__*. Rules name it as a " +
+		"skill: Bash is tool.b-uash.",
+	"ProxyTool.effect":    "What a call does to the world.",
+	"ProxyTool.reaches":   "Whose world a call changes (default others).",
+	"ProxyTool.approval":  "When a person is asked (default policy).",
+	"ProxyTool.sensitive": "What it returns is private (default false).",
+	"ProxyTool.disabled":  "Refuse every call (default false).",
+	"ProxyTool.arguments": "What top-level arguments are, such as file_path: path, command: shell, content: content.",
+
+	"ProxyLimits.body":      "A request's body in bytes (default 67108864).",
+	"ProxyLimits.answer":    "An answer that isn't streamed, in bytes (default 67108864).",
+	"ProxyLimits.arguments": "A call's arguments in bytes; beyond it the call is blocked (default 1048576).",
+	"ProxyLimits.buffered":  "All that is held of an answer, in bytes; beyond it the stream ends with an error (default 8388608).",
+	"ProxyLimits.calls":     "Calls of an answer; beyond it the stream ends with an error (default 128).",
+	"ProxyLimits.streams":   "Answers of one key that are under way at a time (default 1024).",
+	"ProxyLimits.held":      "Streams of one key that are held for a person at a time; others are refused at once (default 16).",
+
+	"ProxyTimeouts.connect": "A connection to an upstream (default 10s).",
+	"ProxyTimeouts.header":  "The beginning of an upstream's answer (default 10m).",
+	"ProxyTimeouts.idle":    "The next byte of an upstream's answer (default 5m).",
 
 	"Assistant.description": "What it is for, in a line for people who choose.",
 	"Assistant.prompt": "Instructions in place of orchestrator.prompt, at most 16 KiB. Keep what the built-in ones say of agents, " +

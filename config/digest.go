@@ -51,9 +51,10 @@ func (c Config) digestWhole() [sha256.Size]byte {
 		Answers            Answers
 		Values             Values
 		Retention          Journal
-		Intent             Intent `json:",omitzero"`
+		Proxy              *proxyPolicy `json:",omitempty"`
+		Intent             Intent       `json:",omitzero"`
 	}{c.Version, models, c.Roles, list, c.PermissionsDefault, rules, c.Guard, c.Judge,
-		c.Sentinel, c.Limits, c.Approvals, c.Answers, c.Ledger.Values, c.Journal, c.Intent})
+		c.Sentinel, c.Limits, c.Approvals, c.Answers, c.Ledger.Values, c.Journal, c.Proxy.policy(), c.Intent})
 	if err != nil { // plain data: nothing in it can fail
 		return [sha256.Size]byte{}
 	}

@@ -77,6 +77,7 @@ func defaultConfig() *Config {
 		Journal:            Journal{Retention: 7 * 24 * time.Hour},
 		Keys:               Keys{Dir: "vedette-keys"},
 		Server:             serverDefaults(),
+		Proxy:              proxyDefaults(),
 		Telemetry:          telemetryDefaults(),
 	}
 }

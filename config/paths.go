@@ -62,6 +62,7 @@ func (l *loader) resolveAnchorPaths() {
 		}
 		a.File.Path = l.absPath(a.File.Path, n)
 		a.Witness.File = l.absPath(a.Witness.File, n)
+		a.Tiles.Path = l.absPath(a.Tiles.Path, n)
 	}
 }
 
@@ -152,7 +153,8 @@ func (l *loader) guardedPaths() []guardedPath {
 		}
 		list = append(list, guardedPath{what, f})
 	}
-	list = append(list, guardedPath{"the database", l.cfg.Ledger.Path}, guardedPath{"the keys", l.cfg.Keys.Dir},
+	list = append(list, guardedPath{"the database", l.cfg.Ledger.Path}, guardedPath{"its later files", l.cfg.Ledger.Path + ".d"},
+		guardedPath{"the keys", l.cfg.Keys.Dir},
 		guardedPath{"the sink of the ledger", l.cfg.Ledger.Sink})
 	for _, dir := range l.cfg.CredentialFolders() {
 		list = append(list, guardedPath{"the credentials", dir})

@@ -100,6 +100,9 @@ func (w *policyWriter) writeConfiguration(c Config) map[string]any {
 		}
 		out[top] = value
 	}
+	if part, ok := whole["proxy"].(map[string]any); ok && c.Proxy.IsOn() {
+		out["proxy"] = map[string]any{"mode": part["mode"], "tools": part["tools"]}
+	}
 	return out
 }
 

@@ -126,6 +126,11 @@ func (d door) ReadStory(ctx context.Context, id string, who control.StoryReader)
 	return s, err
 }
 
+// ArchiveLedger closes the ledger's database file and has another go on.
+func (d door) ArchiveLedger(ctx context.Context, by string) (control.Archived, error) {
+	return d.parts.Archives.Archive(ctx, by, nil)
+}
+
 // AnswerApproval takes a person's answer.
 func (d door) AnswerApproval(ctx context.Context, a control.ApprovalAnswer) (control.ApprovalItem, error) {
 	if d.parts.Inbox == nil {

@@ -163,7 +163,7 @@ func (c *Conversation) sendAndWait(ctx context.Context, m sendRequest) (Reply, e
 	defer cancel()
 	m.User, m.By, m.Scope, m.Token, m.Trace, m.Credit = c.co.User, c.co.By, c.co.Scope, sentinel.NewID(), traceOf(ctx), credit
 	m.Context, m.History, m.Assistant = c.co.Context, c.co.History, c.co.Assistant
-	if err := c.authorize(ctx, &m); err != nil {
+	if err := (intentAsker{c}).authorize(ctx, &m); err != nil {
 		return Reply{}, err
 	}
 	for range reattach {

@@ -40,9 +40,12 @@ func (a allowedIntent) describe() string {
 	return "\nNo skill may be used for this request: " + a.Why + " Dispatch no agent. Tell the user so, and do nothing else.\n"
 }
 
+// intentAsker makes the intents of a conversation's requests.
+type intentAsker struct{ *Conversation }
+
 // authorize takes a request through the stages of intents where its assistant asks for that, and narrows what it may do. With
 // IntentRequired an error keeps the request from being begun: nothing is known to allow it.
-func (c *Conversation) authorize(ctx context.Context, m *sendRequest) error {
+func (c intentAsker) authorize(ctx context.Context, m *sendRequest) error {
 	mode := m.Assistant.Intent
 	if mode == IntentOff {
 		return nil
@@ -74,7 +77,7 @@ func (c *Conversation) authorize(ctx context.Context, m *sendRequest) error {
 }
 
 // narrowScope returns the skills of a scope that are granted too. None granted is none.
-func (c *Conversation) narrowScope(scope skills.Scope, grants []string) (skills.Scope, error) {
+func (c intentAsker) narrowScope(scope skills.Scope, grants []string) (skills.Scope, error) {
 	granted, err := skills.NewScope(grants...)
 	if err != nil {
 		return skills.Scope{}, err

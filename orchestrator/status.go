@@ -68,9 +68,11 @@ type ModelStatus struct {
 type AnchorStatus struct {
 	Anchor string `json:"anchor"`
 	Kind   string `json:"kind"`
-	// Kept is how many records the newest head covers that the anchor has; Behind is how many it lacks.
-	Kept   int64 `json:"kept"`
-	Behind int64 `json:"behind"`
+	// Origin names the file of the ledger. Kept is how many of its records the newest head covers that the anchor has;
+	// Behind is how many it lacks.
+	Origin string `json:"origin,omitempty"`
+	Kept   int64  `json:"kept"`
+	Behind int64  `json:"behind"`
 	// Failures is how many tries failed since the last that did not; Problem is why.
 	Failures int       `json:"failures"`
 	Problem  string    `json:"problem,omitempty"`

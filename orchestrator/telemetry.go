@@ -28,6 +28,7 @@ func (o *Orchestrator) newTelemetry(ctx context.Context, cfg *config.Config) (*t
 	for _, g := range o.opts.Skills {
 		t.Skills = append(t.Skills, g.Skill().Name())
 	}
+	t.Skills = append(t.Skills, cfg.Proxy.NamedTools()...)
 	t.Skills = append(t.Skills, skillDispatch, skillUpdate, skillExtend)
 	for name, m := range cfg.Models {
 		t.Models[name] = telemetry.ModelInfo{Model: m.Model, BaseURL: m.BaseURL}
@@ -96,6 +97,14 @@ func describePool(s admission.Stats) telemetry.Pool {
 		p.Kind, p.Name = telemetry.PoolModel, name
 	}
 	return p
+}
+
+// ProxyAnswer is one answer that the streaming proxy carried.
+type ProxyAnswer = telemetry.ProxyAnswer
+
+// BeginProxied is told that the streaming proxy begins an answer of a format; end is told how it ended.
+func (o *Orchestrator) BeginProxied(ctx context.Context, format string) (_ context.Context, end func(ProxyAnswer)) {
+	return o.tel.BeginProxied(ctx, format)
 }
 
 // MetricsAddr is where metrics are served, empty where they aren't.

@@ -144,7 +144,8 @@ func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlie
 	id := deriveTurnID(conversation, r.Request)
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: r.Grant, User: user, Conversation: conversation, Turn: id, Agent: "orchestrator", Proposer: r.By,
-		Intent: r.Intent.ID, IntentAction: r.Intent.Action, Mission: text, MissionBy: sentinel.ByUser, Request: &text, Scope: scope.Union(own), Tainted: r.Tainted,
+		Intent: r.Intent.ID, IntentAction: r.Intent.Action,
+		Mission: text, MissionBy: sentinel.ByUser, Request: &text, Scope: scope.Union(own), Tainted: r.Tainted,
 		TaintedBefore: r.Tainted, Earlier: earlier.said,
 	})
 	if err != nil {

@@ -40,6 +40,8 @@ type readings struct {
 	parts                   lazy[parts]
 	memo                    Memo
 	evidence                lazy[*evidence.Reading]
+	// The names under which the step is kept with premises, and the block of steps that it is the last of.
+	part, block keptName
 }
 
 type lazy[T any] struct {
@@ -256,6 +258,9 @@ func (t Trace) withHeard(self, by string, other Trace) Trace {
 		seen[h.by] = max(seen[h.by], h.n+1)
 	}
 	t.heard = slices.Clip(t.heard)
+	if t.blocks == nil {
+		t.blocks = &heardBlocks{}
+	}
 	for _, e := range other.heardEntries() {
 		switch e.by {
 		case "":

@@ -76,6 +76,9 @@ type Proposal struct {
 	BeforeTaint skills.Scope
 	// ID names the call; empty makes a new one.
 	ID string
+	// Tool is the skill as its caller declares it, where the registry knows none of that name. It counts for
+	// calls that run elsewhere alone.
+	Tool *skills.Skill
 	// Follows is the call that made this one necessary, and FollowsDecision what
 	// allowed that one. The checkpoint alone sets them, never what a model sent.
 	Follows         *Call
@@ -118,7 +121,7 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 	if c.id == "" {
 		c.id = ids.New()
 	}
-	if s, ok := reg.Get(p.Skill); ok {
+	if s, ok := p.findSkill(reg); ok {
 		c.skill = s
 		c.follows = p.newFollowing()
 		c.touch = c.readTouch(envOf(p.Grant, env))
@@ -128,6 +131,17 @@ func NewCall(reg *skills.Registry, env touch.Env, p Proposal) (Call, error) {
 	c.outward = isOutward(call)
 	c.digest = call.Order().Digest()
 	return call, nil
+}
+
+// findSkill returns the skill that is called. What the registry knows counts before what a caller declares.
+func (p *Proposal) findSkill(reg *skills.Registry) (*skills.Skill, bool) {
+	if s, ok := reg.Get(p.Skill); ok {
+		return s, true
+	}
+	if p.Tool != nil && p.Tool.Name() == p.Skill && p.Grant.Remote() != "" {
+		return p.Tool, true
+	}
+	return nil, false
 }
 
 // withTouchNow returns the call with its touch worked out a second time. The bytes are the
@@ -198,6 +212,15 @@ func (c Call) ID() string { return c.parts().id }
 // Name is the skill's name as the model wrote it. For an unknown skill that is
 // the model's own text: it belongs in no record.
 func (c Call) Name() string { return c.parts().name }
+
+// RecordName is the skill's name as records have it: empty for an unknown skill, and for a tool whose name the
+// operator didn't write.
+func (c Call) RecordName() string {
+	if s := c.Skill(); s == nil || !s.Named() {
+		return ""
+	}
+	return c.Name()
+}
 
 // Skill returns the skill, nil for an unknown one.
 func (c Call) Skill() *skills.Skill { return c.parts().skill }

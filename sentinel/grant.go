@@ -82,7 +82,8 @@ func NewGrant(o GrantOptions) (Grant, error) {
 		name, v string
 		needed  bool
 	}{{"id", o.ID, true}, {"conversation", o.Conversation, true}, {"agent", o.Agent, true}, {"user", o.User, false}, {"turn", o.Turn, false},
-		{"remote", o.Remote, false}, {"proposer", o.Proposer, false}, {"intent", o.Intent, false}, {"action of the intent", o.IntentAction, false}} {
+		{"remote", o.Remote, false}, {"proposer", o.Proposer, false}, {"intent", o.Intent, false},
+		{"action of the intent", o.IntentAction, false}} {
 		switch {
 		case f.v == "" && f.needed:
 			errs = append(errs, fmt.Errorf("grant: %s is missing", f.name))

@@ -93,6 +93,9 @@ func (p *Checkpoint) countProposal(ctx context.Context, g Grant, callID, skill s
 	s := Slot{
 		CallID: callID, User: g.User(), Conversation: g.Conversation(), Turn: g.Turn(), Agent: g.ID(), AgentCalls: g.Calls(),
 	}
+	if g.Remote() != "" && s.Turn != "" { // its grant may outlive a turn
+		s.Agent += "/" + s.Turn
+	}
 	if s.Turn == "" { // a grant outside of any conversation's turns is a turn of its own
 		s.Turn = g.ID()
 	}

@@ -157,6 +157,7 @@ func (p *Checkpoint) rewrite(ctx context.Context, pol *policy, c Call) (out Call
 func (p *Checkpoint) newRewrittenCall(c Call, r Rewrite) (Call, error) {
 	next, err := p.NewCall(Proposal{
 		Skill: c.Name(), Args: r.Args, Grant: c.Grant(), Trace: c.Trace(), BeforeTaint: c.BeforeTaint(), ID: c.ID(),
+		Tool: c.Skill(),
 	})
 	if err != nil {
 		return Call{}, err

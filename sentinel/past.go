@@ -51,6 +51,7 @@ type Past struct {
 	kept     string      // the call whose result in the journal is Result; empty where it is none
 	marks    []string
 	remote   remotePast // of a call that another program ran
+	effect   skills.Effect
 }
 
 // wasInterrupted reports whether the end of the caller, or of its process, broke
@@ -60,7 +61,7 @@ func (p Past) wasInterrupted() bool {
 		return false
 	}
 	switch p.Code {
-	case "", FailInterrupted, skills.FailCanceled, skills.FailNotStarted, CodeOutcomePaused, CodeWithdrawn:
+	case "", FailInterrupted, skills.FailCanceled, skills.FailNotStarted, CodeOutcomePaused, CodeWithdrawn, CodeNotForwarded:
 		return true
 	}
 	return false
@@ -98,6 +99,9 @@ func readPast(callID string, list []Record) (p Past, found bool) {
 				p.edit = readEdit(r)
 				found = p.edit == nil
 			}
+		case RecordShadow:
+			p.readAllowance(r)
+			decision, found = r.DecisionID, true
 		case RecordOutcome:
 			if p.Allowed && r.DecisionID == decision && !p.isSettled() {
 				p.readOutcome(r)
@@ -153,7 +157,7 @@ func (p *Past) readRefusal(r Record) {
 	b, proposed := r.readProposal()
 	args, _ := r.findValue("args")
 	*p = Past{
-		Number: p.Number, CallID: p.CallID, Skill: r.Skill, Args: string(args),
+		Number: p.Number, CallID: p.CallID, Skill: r.readSkill(b), Args: string(args),
 		began: p.began, spec: b.SkillSpec, digest: b.Digest, proposed: proposed,
 		decision: r.DecisionID, remote: r.readRemote(),
 	}
@@ -188,6 +192,7 @@ type pastBody struct {
 	CallID    string            `json:"call"`
 	Grant     string            `json:"grant"`
 	Follows   string            `json:"follows"`
+	Effect    skills.Effect     `json:"effect"`
 	SkillSpec string            `json:"skill_digest"`
 	Digest    string            `json:"digest"`
 	Tainted   bool              `json:"tainted"`
@@ -208,14 +213,23 @@ func (r Record) readProposal() (b pastBody, args string) {
 	return b, string(raw)
 }
 
+// readSkill returns the name of the skill. That of a tool which the operator didn't name is a value.
+func (r Record) readSkill(b pastBody) string {
+	if r.Skill == "" && b.SkillSpec != "" {
+		name, _ := r.findValue(valueSkill)
+		return string(name)
+	}
+	return r.Skill
+}
+
 func (p *Past) readAllowance(r Record) {
 	b, proposed := r.readProposal()
 	args, _ := r.findValue("args")
 	*p = Past{
-		Number: p.Number, CallID: p.CallID, Allowed: true, Skill: r.Skill, Status: StatusUnknown, Args: string(args),
+		Number: p.Number, CallID: p.CallID, Allowed: true, Skill: r.readSkill(b), Status: StatusUnknown, Args: string(args),
 		Tainted: b.Tainted, TaintedBefore: b.Taint == taintBefore, JudgedID: b.CallID,
 		began: true, spec: b.SkillSpec, digest: b.Digest, proposed: proposed,
-		decision: r.DecisionID, remote: r.readRemote(),
+		decision: r.DecisionID, remote: r.readRemote(), effect: b.Effect,
 	}
 	if m := b.Modified; m != nil {
 		p.Result.Note = Modified{Rules: m.Rules, Args: m.Args, EditedBy: m.EditedBy}.noteRan(p.Args)
@@ -289,6 +303,9 @@ func (p Past) newStep() (Step, bool) {
 		st = st.withMarks()
 	}
 	st.kept = p.kept
+	if p.remote.principal != "" { // its skill may be one that no registry has
+		st.Effect = p.effect
+	}
 	if st.Trust != skills.Trusted {
 		st.Trust = skills.Untrusted // also where nothing is said
 	}

@@ -39,6 +39,7 @@ type Recaller struct {
 	from   PremisesSource
 	steps  map[string]recalledStep
 	grants map[string]recalledBase
+	blocks map[string]keptBlock // with all that came before them
 }
 
 type recalledStep struct {
@@ -52,19 +53,19 @@ type recalledBase struct {
 	past    []PastResult
 }
 
-// mostRecalled bounds the steps and the grants that a Recaller keeps.
-const mostRecalled = 512
+// mostRecalled bounds the steps, the grants and the lists that a Recaller keeps.
+const mostRecalled = 2048
 
 // NewRecaller returns a Recaller.
 func NewRecaller(from PremisesSource) *Recaller {
-	return &Recaller{from: from, steps: map[string]recalledStep{}, grants: map[string]recalledBase{}}
+	return &Recaller{from: from, steps: map[string]recalledStep{}, grants: map[string]recalledBase{}, blocks: map[string]keptBlock{}}
 }
 
 // Recall reads the value ValuePremises of a call. The error wraps ErrNotKept or ErrSecret where not all
 // of it is there, or is the source's.
 func (r *Recaller) Recall(data []byte) (s Premises, err error) {
 	var k keptPremises
-	if err := unmarshalKept(data, &k); err != nil || k.V != 1 {
+	if err := unmarshalKept(data, &k); err != nil || k.V < 1 || k.V > premisesVersion {
 		return s, ErrNotKept
 	}
 	base, err := r.recallBase(k.Base)
@@ -87,6 +88,10 @@ func (r *Recaller) Recall(data []byte) (s Premises, err error) {
 
 // recallTrace reads the steps of a trace.
 func (r *Recaller) recallTrace(k keptPremises, t *Trace) error {
+	var err error
+	if k.Steps, k.Heard, k.Tried, err = r.recallLists(k); err != nil {
+		return err
+	}
 	for _, ref := range k.Steps {
 		s, err := r.recallStep(ref)
 		if err != nil {
@@ -109,6 +114,52 @@ func (r *Recaller) recallTrace(k keptPremises, t *Trace) error {
 		t.tried = append(t.tried, tried{s.step, p.At})
 	}
 	return nil
+}
+
+// recallLists returns the whole lists of premises.
+func (r *Recaller) recallLists(k keptPremises) (steps []string, heard, tried []keptPlace, err error) {
+	var lists [3]keptBlock
+	for i, ref := range []string{k.StepsBefore, k.HeardBefore, k.TriedBefore} {
+		if lists[i], err = r.recallBlocks(ref); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	return slices.Concat(lists[0].Steps, k.Steps), slices.Concat(lists[1].Places, k.Heard), slices.Concat(lists[2].Places, k.Tried), nil
+}
+
+// mostBlocks bounds the parts of one list: the database may hold anything.
+const mostBlocks = 4096
+
+// recallBlocks returns the items of a block, behind those of all blocks before it.
+func (r *Recaller) recallBlocks(ref string) (keptBlock, error) {
+	var chain []keptBlock // the last first
+	var refs []string
+	whole := keptBlock{}
+	for ref != "" {
+		if known, ok := r.blocks[ref]; ok {
+			whole = known
+			break
+		}
+		data, err := r.from.Part(ref)
+		if err != nil {
+			return whole, err
+		}
+		var b keptBlock
+		if err := unmarshalKept(data, &b); err != nil || len(chain) == mostBlocks {
+			return whole, ErrNotKept
+		}
+		chain, refs, ref = append(chain, b), append(refs, ref), b.Before
+	}
+	for i, b := range slices.Backward(chain) {
+		whole = keptBlock{Steps: slices.Concat(whole.Steps, b.Steps), Places: slices.Concat(whole.Places, b.Places)}
+		if i == 0 { // those before it are looked for by none
+			if len(r.blocks) >= mostRecalled {
+				clear(r.blocks)
+			}
+			r.blocks[refs[0]] = whole
+		}
+	}
+	return whole, nil
 }
 
 // recallBase reads what calls of an agent share.
@@ -214,15 +265,20 @@ func RecallRequest(data []byte, part func(ref string) ([]byte, error)) (string, 
 	if err := unmarshalKept(data, &k); err != nil {
 		return "", err
 	}
-	raw, err := part(k.Base)
-	if err != nil {
-		return "", err
-	}
-	var b keptBase
-	if err := unmarshalKept(raw, &b); err != nil || b.Request == nil {
+	b, err := k.readBase(part)
+	if err != nil || b.Request == nil {
 		return "", err
 	}
 	return *b.Request, nil
+}
+
+// readBase reads what the call shares with others of its agent.
+func (k keptPremises) readBase(part func(ref string) ([]byte, error)) (b keptBase, err error) {
+	raw, err := part(k.Base)
+	if err != nil {
+		return b, err
+	}
+	return b, unmarshalKept(raw, &b)
 }
 
 // ListPremiseParts returns the names of the parts that a value ValuePremises names itself.
@@ -232,6 +288,11 @@ func ListPremiseParts(data []byte) []string {
 		return nil
 	}
 	out := append([]string{k.Base}, k.Steps...)
+	for _, ref := range []string{k.StepsBefore, k.HeardBefore, k.TriedBefore} {
+		if ref != "" {
+			out = append(out, ref)
+		}
+	}
 	for _, list := range [][]keptPlace{k.Heard, k.Tried} {
 		for _, p := range list {
 			out = append(out, p.Step)
@@ -246,9 +307,17 @@ func ListPartNeeds(data []byte) (parts []string, resultOf string) {
 	var k struct {
 		Earlier, Past []string
 		ResultOf      string `json:"result_of"`
+		keptBlock
 	}
 	if unmarshalKept(data, &k) != nil {
 		return nil, ""
 	}
-	return append(k.Earlier, k.Past...), k.ResultOf
+	parts = slices.Concat(k.Earlier, k.Past, k.Steps)
+	for _, p := range k.Places {
+		parts = append(parts, p.Step)
+	}
+	if k.Before != "" {
+		parts = append(parts, k.Before)
+	}
+	return parts, k.ResultOf
 }

@@ -20,6 +20,7 @@ const (
 	RecordHeld     = "held"     // a person is being asked
 	RecordRefused  = "refused"  // a proposal that became no Call
 	RecordOutcome  = "outcome"  // what became of an allowed call
+	RecordShadow   = "shadow"   // what would have been decided about a call that went through whatever that is
 	RecordPurge    = "purge"    // values of a user or a conversation were erased
 
 	RecordReloaded      = "reloaded"       // another policy came in force
@@ -42,12 +43,14 @@ type Record struct {
 	Conversation string
 	User         string
 	Agent        string
-	Skill        string // empty for an unknown skill: its name is the model's text
+	Skill        string // empty for an unknown skill, and for a tool that the operator didn't name
 	Outcome      string
 	Gate         string
 	Code         string
 	Body         []byte
-	Values       []Value
+	// Deviation is how far a decided call is from what was asked for, in hundredths; nil where no gate could tell.
+	Deviation *int
+	Values    []Value
 	// Parts are what the premises of the call shares with those of others: see ValuePremises. The
 	// journal keeps each under its own name.
 	Parts []PremisePart
@@ -72,14 +75,16 @@ type Record struct {
 
 // Value is one value for the journal, sealed there.
 type Value struct {
-	// Name is args, evidence, proposed (before rules rewrote it), details, situation, refusal, result, error, skill or
-	// premises.
+	// Name is args, evidence, proposed (before rules rewrote it), details, refusal, result, error, skill or premises.
 	Name string
 	Data []byte
 }
 
-// valueRefusal names a refusal as its agent was given it.
-const valueRefusal = "refusal"
+// valueRefusal names a refusal as its agent was given it, valueSkill the name of a skill that the ledger doesn't hold.
+const (
+	valueRefusal = "refusal"
+	valueSkill   = "skill"
+)
 
 // Recorder makes records durable: what is in r is on disk, all of it or none,
 // when Record returns nil.
@@ -182,19 +187,22 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	}
 	r := Record{
 		Kind: kind, ID: ids.New(), At: d.At, CallID: c.Proposed().ID(), DecisionID: d.ID, Conversation: g.Conversation(),
-		User: g.User(), Agent: g.Agent(), Outcome: d.Outcome.String(), Gate: d.BlockedBy, Code: d.Code,
+		User: g.User(), Agent: g.Agent(), Outcome: d.Outcome.String(), Gate: d.BlockedBy, Code: d.Code, Deviation: measureDeviation(d),
 	}
 	if first, ok := c.Follows(); ok {
 		b.Follows = first.Proposed().ID()
 	}
 	if s := c.Skill(); s != nil {
-		r.Skill, b.SkillSpec = s.Name(), s.Digest()
+		r.Skill, b.SkillSpec = c.RecordName(), s.Digest()
 		shown := shownArgs(c, !wellFormed(d))
 		m.describeArgs(&b, c, shown)
 		r.Values = append(r.Values, Value{"args", shown})
+		if !s.Named() {
+			r.Values = append(r.Values, Value{valueSkill, []byte(s.Name())})
+		}
 	} else {
 		b.Undeclared = len(c.Parsed())
-		r.Values = append(r.Values, Value{"args", m.unknownArgs(c)}, Value{"skill", []byte(c.Name())})
+		r.Values = append(r.Values, Value{"args", m.unknownArgs(c)}, Value{valueSkill, []byte(c.Name())})
 	}
 	m.describeRewrite(&b, &r, c)
 	if ev := evidenceValue(c, d); ev != nil {
@@ -203,10 +211,32 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 	if det := collectDetails(d.Verdicts); det != nil {
 		r.Values = append(r.Values, Value{"details", det})
 	}
-	r.Values = append(r.Values, Value{ValueSituation, encodeJSON(newSituation(c, d))})
 	m.describePremises(&r, c, d)
+	b.hideClaimed(c)
 	r.Body = encodeJSON(b)
 	return r
+}
+
+// measureDeviation says how far a call is from what was asked for, in hundredths: what the review's score lacks, or else
+// the judge's. A call that its grant, a rule or the guard refused is as far as one can be. nil where none can tell.
+func measureDeviation(d Decision) *int {
+	far := 100
+	by, _ := d.Verdict(d.BlockedBy)
+	if d.Outcome == Deny && by.State == Judged && slices.Contains([]string{GateScope, GatePermission, GateGuard}, d.BlockedBy) {
+		return &far
+	}
+	for _, gate := range []string{GateReview, GateJudge} {
+		v, ok := d.Verdict(gate)
+		switch {
+		case !ok || v.Degraded || v.State != Judged && v.State != Shadow: // it couldn't tell
+		case v.HasScore:
+			far -= v.Score
+			return &far
+		case v.Outcome == Deny: // without a score
+			return &far
+		}
+	}
+	return nil
 }
 
 // evidenceValue is a call's evidence as the journal has it, nil where there is none. It is left
@@ -265,7 +295,7 @@ const (
 // the journal has them.
 func (m recordMaker) describeArgs(b *body, c Call, shown []byte) {
 	for k := range c.Parsed() {
-		if c.Skill().Declares(k) {
+		if c.Skill().ShowsArg(k) {
 			b.ArgNames = append(b.ArgNames, k)
 		} else {
 			b.Undeclared++
@@ -277,7 +307,7 @@ func (m recordMaker) describeArgs(b *body, c Call, shown []byte) {
 		b.ArgHMACs = map[string]string{}
 		c.WalkArgs(func(a skills.Arg) {
 			switch {
-			case !a.Declared || a.Marks.Has(skills.Secret) || len(a.Pointer) > MaxID:
+			case !a.Declared || a.Marks.Has(skills.Secret) || len(a.Pointer) > MaxID || c.Skill().Claimed():
 			case len(b.ArgHMACs) >= maxHMACs:
 				b.Omitted++
 			default:
@@ -323,6 +353,9 @@ const (
 	StatusOK      = "ok"
 	StatusFailed  = "failed"
 	StatusUnknown = "unknown"
+	// StatusForwarded is of a call that its caller was handed in an answer. What became of it a later outcome says,
+	// where that gets known.
+	StatusForwarded = "forwarded"
 )
 
 // outcomeBody is what the ledger holds of what became of an allowed call.

@@ -13,7 +13,10 @@ import (
 // RemoteDesk is the desk of a conversation whose calls another program proposes and runs itself.
 // It decides them as a Desk does, and hands out a warrant instead of a result. What is reported of
 // them is in the trace of the conversation's later calls. It is safe for concurrent use.
-type RemoteDesk struct{ desk *Desk }
+type RemoteDesk struct {
+	desk *Desk
+	turn string // the newest that BeginTurn was told of; desk's lock guards it
+}
 
 // Handing is a proposal of a program that runs its calls itself.
 type Handing struct {
@@ -22,8 +25,11 @@ type Handing struct {
 	Grant Grant
 	Skill string
 	Args  json.RawMessage
-	// History is what the program read before. It taints, and it grounds nothing.
-	History []Step
+	// Tool is the skill as the program declares it, where the registry doesn't have it.
+	Tool *skills.Skill
+	// History is what the program read before. It taints, and it grounds nothing. Earlier is what it read in
+	// earlier turns of the user's.
+	History, Earlier []Step
 	// Lifetime is how long the program has to run the call and to report it.
 	Lifetime time.Duration
 	// Elsewhere reports whether the program may run the skill itself.
@@ -176,22 +182,32 @@ func (r *RemoteDesk) newInvocation(h Handing) (remoteInvocation, error) {
 	if err != nil {
 		return remoteInvocation{}, err
 	}
-	if len(history) > 0 {
-		d.Taint()
+	earlier, err := r.readHistory(h.Earlier)
+	if err != nil {
+		return remoteInvocation{}, err
 	}
 	d.mu.Lock()
+	if len(earlier) > 0 {
+		d.grant = d.grant.TaintBefore()
+	}
+	if len(history) > 0 {
+		d.grant = d.grant.Taint()
+	}
 	g, trace := h.Grant.TaintAs(d.grant), d.trace
 	same := g.o.Remote == d.grant.o.Remote && g.o.User == d.grant.o.User && g.o.Conversation == d.grant.o.Conversation
 	d.mu.Unlock()
 	if !same {
 		return remoteInvocation{}, fmt.Errorf("%w: the grant is of another conversation", ErrNotRecorded)
 	}
+	if len(earlier) > 0 {
+		trace = trace.WithEarlier(append(trace.Earlier(), earlier...)...)
+	}
 	for _, s := range history {
 		trace = trace.withStep(s.withMarks())
 	}
 	return remoteInvocation{&invocation{
 		p: d.p, desk: d, restartable: true, leave: func() {}, remote: &remoteRun{Handing: h, clock: d.p.now},
-		proposal: Proposal{ID: h.ID, Skill: h.Skill, Args: h.Args, Grant: g, Trace: trace},
+		proposal: Proposal{ID: h.ID, Skill: h.Skill, Args: h.Args, Grant: g, Trace: trace, Tool: h.Tool},
 	}}, nil
 }
 
@@ -245,7 +261,7 @@ func (i remoteInvocation) findPast(ctx context.Context) (*Past, error) {
 // asPast is the call that a person is asked about, as far as isCall looks at it.
 func (h *heldBefore) asPast() Past {
 	b, proposed := h.record.readProposal()
-	return Past{Skill: h.record.Skill, spec: b.SkillSpec, digest: b.Digest, proposed: proposed}
+	return Past{Skill: h.record.readSkill(b), spec: b.SkillSpec, digest: b.Digest, proposed: proposed}
 }
 
 // denyRunsHere denies a call of a skill that its caller may not run: it would run twice, or without

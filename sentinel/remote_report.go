@@ -16,6 +16,8 @@ type RemoteReport struct {
 	// Failed says that the call ran and failed: Text is what it failed with, otherwise its result.
 	Failed bool
 	Text   string
+	// Untrusted says that Text is a client's word, whatever its skill's results are.
+	Untrusted bool
 }
 
 // CodeUnreported is the code of the outcome of a call that its caller didn't report in time. Its
@@ -135,7 +137,7 @@ func (r *RemoteDesk) Recall(ctx context.Context, calls []string) (open []Past, e
 		if !found {
 			continue
 		}
-		if past.IsOpen() {
+		if past.IsOpen() || past.IsForwarded() {
 			open = append(open, past)
 			continue
 		}
@@ -167,6 +169,8 @@ func (r *RemoteDesk) Report(ctx context.Context, id string, rep RemoteReport) (P
 		return past, nil
 	case past.Code == CodeUnreported:
 		return past, ErrLate
+	case past.IsForwarded():
+		return r.recordReport(ctx, list, past, rep, sum)
 	case !past.IsOpen():
 		return past, ErrReported
 	case !p.now().Before(past.remote.reportBy):
@@ -209,14 +213,16 @@ func (r *RemoteDesk) recordReport(ctx context.Context, list []Record, past Past,
 	b := outcomeBody{V: 1, DecisionID: decision.DecisionID, CallID: past.JudgedID, Report: sum,
 		ElapsedUS: p.now().Sub(decision.At).Microseconds()}
 	values := b.describeRun(c, res, failed)
-	if !known || b.Trust == string(skills.Trusted) && readsBack(ctx, p, c) {
+	if !known || rep.Untrusted || b.Trust == string(skills.Trusted) && readsBack(ctx, p, c) {
 		b.Trust = string(skills.Untrusted)
 	}
 	rec := endOf(decision, b, values, p.now())
 	if err := p.writeRecord(ctx, rec); err != nil {
 		return past, err
 	}
-	p.o.Limiter.Report(context.WithoutCancel(ctx), past.Skill, past.CallID, !rep.Failed)
+	if !past.IsForwarded() {
+		p.o.Limiter.Report(context.WithoutCancel(ctx), past.Skill, past.CallID, !rep.Failed)
+	}
 	p.tellObserver(Event{Call: c, Kind: RecordOutcome, Status: b.Status, Code: b.Code, Context: ctx,
 		Elapsed: time.Duration(b.ElapsedUS) * time.Microsecond})
 	return r.rememberEnd(append(list, rec)), nil
@@ -247,7 +253,7 @@ func (r *RemoteDesk) rebuildCall(past Past) (c Call, known bool) {
 // findAllowance returns the record that allowed the call.
 func findAllowance(list []Record) (out Record) {
 	for _, r := range list {
-		if r.Kind == RecordDecision && r.Outcome == Allow.String() {
+		if r.Kind == RecordDecision && r.Outcome == Allow.String() || r.Kind == RecordShadow {
 			out = r
 		}
 	}

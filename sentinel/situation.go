@@ -1,27 +1,26 @@
 package sentinel
 
 import (
-	"github.com/vedette-dev/vedette/internal/textcut"
+	"encoding/json"
+
 	"github.com/vedette-dev/vedette/sentinel/touch"
 )
 
-// ValueSituation is the kind of the value that holds a call's Situation.
-const ValueSituation = "situation"
+// valueSituation is the kind of the value that held a Situation beside premises of version 1.
+const valueSituation = "situation"
 
 const (
-	// maxSituationText is how many bytes of a request and of a mission a Situation holds. Of longer
-	// ones the turn's own journal has the rest.
-	maxSituationText = 8 << 10
 	// maxTouched is how many things that a call would touch ListTouched lists.
 	maxTouched = 256
-	// maxSituationTouched is how many of them a Situation holds.
-	maxSituationTouched = 64
+	// maxKeptTouched is how many of them premises hold.
+	maxKeptTouched = 64
 )
 
-// Situation is what the gates knew of a call beside its arguments. The journal keeps it with the
-// decision, sealed, for people who look into the decision later.
+// SituationKinds are the kinds of values that RecallSituation reads.
+func SituationKinds() []string { return []string{ValuePremises, valueSituation} }
+
+// Situation is what the gates knew of a call beside its arguments, for people who look into the decision later.
 type Situation struct {
-	V int `json:"v"`
 	// Request are the user's own words of the turn, nil where there were none. Before are those of
 	// the turn before.
 	Request *string `json:"request"`
@@ -31,11 +30,35 @@ type Situation struct {
 	Mission        string `json:"mission"`
 	MissionBy      Author `json:"mission_by"`
 	MissionTainted bool   `json:"mission_tainted,omitempty"`
-	// RequestBytes and MissionBytes are the sizes of the whole texts, where these are shortened.
+	// RequestBytes and MissionBytes are the sizes of the whole texts, where an earlier version shortened these.
 	RequestBytes int `json:"request_bytes,omitempty"`
 	MissionBytes int `json:"mission_bytes,omitempty"`
 	// Touches are empty where the call was malformed: a secret may stand under a name that is spelt wrong.
 	Touches []Touched `json:"touches"`
+}
+
+// RecallSituation reads what the gates knew of a call. values are those that the journal has of it, by their kind;
+// part returns the PremisePart of a name. The error wraps ErrNotKept, or is part's.
+func RecallSituation(values map[string][]byte, part func(ref string) ([]byte, error)) (s Situation, err error) {
+	if raw, ok := values[valueSituation]; ok {
+		if json.Unmarshal(raw, &s) != nil {
+			return Situation{}, ErrNotKept
+		}
+		return s, nil
+	}
+	var k keptPremises
+	if err := unmarshalKept(values[ValuePremises], &k); err != nil {
+		return s, err
+	}
+	b, err := k.readBase(part)
+	if err != nil {
+		return s, err
+	}
+	s = Situation{Request: b.Request, Mission: b.Mission, MissionBy: b.MissionBy, MissionTainted: b.MissionTainted, Touches: k.Touches}
+	if n := len(b.Said); n > 0 {
+		s.Before = b.Said[n-1].Words
+	}
+	return s, nil
 }
 
 // Touched is one thing that a call would touch: Kind is path, command, host, recipient or amount.
@@ -45,34 +68,6 @@ type Touched struct {
 	// Real is where a path leads to, where that is another.
 	Real string `json:"real,omitempty"`
 	Arg  string `json:"arg,omitempty"`
-}
-
-// newSituation takes down what the gates knew.
-func newSituation(c Call, d Decision) Situation {
-	g := c.Grant()
-	s := Situation{V: 1, MissionBy: g.MissionBy(), MissionTainted: g.MissionTainted(), Touches: []Touched{}}
-	if request, ok := g.Request(); ok {
-		head := ""
-		head, s.RequestBytes = shortenText(request)
-		s.Request = &head
-	}
-	if last, ok := g.LastRequest(); ok {
-		s.Before, _ = shortenText(last.Words)
-	}
-	s.Mission, s.MissionBytes = shortenText(g.Mission())
-	if wellFormed(d) {
-		list := ListTouched(c.Touch())
-		s.Touches = list[:min(len(list), maxSituationTouched)]
-	}
-	return s
-}
-
-// shortenText returns the beginning of a long text, and then the size of the whole.
-func shortenText(s string) (head string, whole int) {
-	if len(s) <= maxSituationText {
-		return s, 0
-	}
-	return textcut.Head(s, maxSituationText), len(s)
 }
 
 // ListTouched lists what a call would touch, for people. Paths that are only mentioned are left out.

@@ -49,6 +49,7 @@ type Trace struct {
 	// ran: they attest nothing, and keep later results from it.
 	heard  []heard
 	tried  []tried
+	blocks *heardBlocks // of heard
 	pieces *pieces
 	// earlier are untrusted results of earlier turns: what stands in them is a stranger's.
 	earlier []Step

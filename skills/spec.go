@@ -83,6 +83,7 @@ type Skill struct {
 	digest string
 
 	confinement Confinement
+	origin      origin
 }
 
 // Compile checks a Spec and returns the Skill, or every mistake in it as joined *PathError
@@ -264,3 +265,19 @@ func (s Spec) Repeatable() bool { return s.Idempotent || s.Effect == Read }
 
 // Confinement returns what holds the skill's effects where they happen.
 func (s *Skill) Confinement() Confinement { return s.confinement }
+
+// Claimed reports whether the skill's description and parameters are a program's word, as those of
+// CompileTool are: names of arguments belong in no record then.
+func (s *Skill) Claimed() bool { return s.origin.claimed }
+
+// ShowsArg reports whether a record may hold the name of a top-level argument: its schema declares it, or of a
+// schema that is Claimed, the operator wrote it.
+func (s *Skill) ShowsArg(name string) bool {
+	if s.origin.claimed {
+		return s.origin.shown[name] && s.Declares(name)
+	}
+	return s.Declares(name)
+}
+
+// Named reports whether the operator wrote the skill's name. Otherwise it belongs in no record.
+func (s *Skill) Named() bool { return !s.origin.unnamed }

@@ -47,6 +47,8 @@ type GuardOptions struct {
 	Now func() time.Time
 	// Log is told of who was turned away, without any header; nil discards.
 	Log *slog.Logger
+	// Refuse answers who is turned away; nil is problem.Write.
+	Refuse func(w http.ResponseWriter, r *http.Request, p *problem.Problem)
 }
 
 // Guard stands before handlers. It is safe for concurrent use.
@@ -71,7 +73,18 @@ func NewGuard(o GuardOptions) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Refuse == nil {
+		o.Refuse = problem.Write
+	}
 	return &Guard{o: o, names: n, rates: newRates(o.Usual, o.Now)}, nil
+}
+
+// For returns a guard of the same callers and rates for handlers with another bound of bodies and another form of
+// errors.
+func (g *Guard) For(maxBody int64, refuse func(w http.ResponseWriter, r *http.Request, p *problem.Problem)) *Guard {
+	other := *g
+	other.o.MaxBody, other.o.Refuse = maxBody, refuse
+	return &other
 }
 
 // Wrap lets a request through to next once it knows who calls: next finds the Principal with
@@ -85,7 +98,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 		}
 		if prob != nil {
 			g.turnAway(r, p, prob)
-			problem.Write(w, r, prob)
+			g.o.Refuse(w, r, prob)
 			return
 		}
 		ctx, cancel := g.boundContext(WithPrincipal(r.Context(), p), p, ended)
@@ -100,12 +113,12 @@ func (g *Guard) WrapOpen(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if prob := g.checkPlace(r); prob != nil {
 			g.turnAway(r, Principal{}, prob)
-			problem.Write(w, r, prob)
+			g.o.Refuse(w, r, prob)
 			return
 		}
 		if g.o.MaxBody > 0 {
 			if r.ContentLength > g.o.MaxBody {
-				problem.Write(w, r, problem.New(problem.TooLarge, fmt.Sprintf("the body has more than %d bytes", g.o.MaxBody)))
+				g.o.Refuse(w, r, problem.New(problem.TooLarge, fmt.Sprintf("the body has more than %d bytes", g.o.MaxBody)))
 				return
 			}
 			r.Body = http.MaxBytesReader(w, r.Body, g.o.MaxBody)

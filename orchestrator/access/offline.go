@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
@@ -46,7 +44,7 @@ func (o Offline) Create(ctx context.Context, w Wanted, by string) (m Made, err e
 // Revoke ends a token. The error is store.ErrLocked where a process has the database open, or one
 // of Tokens.Revoke.
 func (o Offline) Revoke(ctx context.Context, begin, by string) (t Token, err error) {
-	if _, err := os.Stat(o.Database); errors.Is(err, fs.ErrNotExist) {
+	if _, err := store.FindNewest(o.Database); errors.Is(err, store.ErrNoFile) {
 		return t, fmt.Errorf("%w: there is no database %s", ErrNotFound, o.Database)
 	}
 	err = o.useTokens(ctx, func(all *Tokens) error {
@@ -65,16 +63,12 @@ func (o Offline) useTokens(ctx context.Context, use func(*Tokens) error) (err er
 	if err != nil {
 		return err
 	}
-	signer, err := ledger.NewSigner(k.Ledger())
-	if err != nil {
-		return err
-	}
 	st, err := store.Open(ctx, store.Options{Path: o.Database, Driver: o.Driver})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	l, err := ledger.Open(ctx, st, signer, ledger.Options{})
+	l, err := ledger.OpenWith(ctx, st, k, ledger.Options{})
 	if err != nil {
 		return err
 	}

@@ -23,9 +23,11 @@ var retries = backoff.Pauses{First: time.Second, Longest: 5 * time.Minute, Sprea
 type Status struct {
 	Anchor string `json:"anchor"`
 	Kind   string `json:"kind"`
-	// Kept is how many records the newest head covers that the place has; Behind is how many it lacks.
-	Kept   int64 `json:"kept"`
-	Behind int64 `json:"behind"`
+	// Kept is how many records the newest head covers that the place has, and Origin the file of the ledger that they are
+	// in; Behind is how many it lacks.
+	Origin string `json:"origin,omitempty"`
+	Kept   int64  `json:"kept"`
+	Behind int64  `json:"behind"`
 	// Failures is how many tries failed since the last that did not; Problem is why.
 	Failures int    `json:"failures"`
 	Problem  string `json:"problem,omitempty"`
@@ -52,7 +54,11 @@ func (c *Courier) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.status
-	if err == nil {
+	switch {
+	case err != nil:
+	case newest.Origin != s.Origin: // another file goes on
+		s.Behind = newest.Size
+	default:
 		s.Behind = max(0, newest.Size-s.Kept)
 	}
 	return s
@@ -89,22 +95,23 @@ func (c *Courier) Send(ctx context.Context) error {
 	if errors.Is(err, ledger.ErrNotFound) {
 		return nil
 	}
-	if err == nil && h.Size <= c.kept() {
+	if err == nil && c.keeps(h) {
 		return nil
 	}
 	if err == nil {
 		err = c.put(ctx, Kept{Head: h, Signed: signed, Prove: func(ctx context.Context, from int64) ([]tlog.Hash, error) {
 			return c.o.Ledger.ProveGrowth(ctx, from, h)
-		}})
+		}, Tile: func(ctx context.Context, t tlog.Tile) ([]byte, error) { return c.o.Ledger.ReadTile(ctx, h, t) }})
 	}
 	c.note(ctx, h, err)
 	return err
 }
 
-func (c *Courier) kept() int64 {
+// keeps reports whether the place has a head, or a larger one of the same file.
+func (c *Courier) keeps(h ledger.Head) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.status.Kept
+	return h.Origin == c.status.Origin && h.Size <= c.status.Kept
 }
 
 // put calls the place, which is bounded in time and may panic.
@@ -128,7 +135,8 @@ func (c *Courier) note(ctx context.Context, h ledger.Head, err error) {
 		if c.status.Failures > 0 {
 			c.o.Log.Info("The anchor takes heads again.", "anchor", c.anchor.Name, "failures", c.status.Failures)
 		}
-		c.status.Failures, c.status.Problem, c.status.Kept, c.status.Sent = 0, "", h.Size, c.o.Now()
+		c.status.Failures, c.status.Problem, c.status.Sent = 0, "", c.o.Now()
+		c.status.Origin, c.status.Kept = h.Origin, h.Size
 	case ctx.Err() != nil && c.status.Failures > 0:
 	default:
 		if c.status.Failures == 0 {
@@ -157,6 +165,9 @@ func (c *Courier) compare(ctx context.Context) error {
 	if errors.Is(err, ErrWriteOnly) {
 		return nil
 	}
+	if errors.Is(err, ErrForged) {
+		return &RefusedError{c.anchor.Name, err}
+	}
 	if err != nil {
 		return c.onUnread(err)
 	}
@@ -177,7 +188,7 @@ func (c *Courier) compare(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.status.Kept = found.Largest.Size
+	c.status.Origin, c.status.Kept = found.Largest.Origin, found.Largest.Size
 	return nil
 }
 

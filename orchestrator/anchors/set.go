@@ -35,12 +35,15 @@ type Kept struct {
 	Signed []byte
 	// Prove returns the hashes that prove the first records to be among those of the head.
 	Prove func(ctx context.Context, from int64) ([]tlog.Hash, error)
+	// Tile returns a tile of the head's tree.
+	Tile func(ctx context.Context, t tlog.Tile) ([]byte, error)
 }
 
 // Ledger is what heads are of: a ledger.Ledger.
 type Ledger interface {
 	ExportHead(ctx context.Context) ([]byte, error)
 	ProveGrowth(ctx context.Context, from int64, to ledger.Head) ([]tlog.Hash, error)
+	ReadTile(ctx context.Context, of ledger.Head, t tlog.Tile) ([]byte, error)
 	CompareHeads(ctx context.Context, heads [][]byte) (ledger.Comparison, error)
 }
 

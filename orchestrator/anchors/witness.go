@@ -34,8 +34,9 @@ type witnessPlace struct {
 	key    *ledger.Witness
 	client *http.Client
 
-	mu   sync.Mutex
-	size int64 // of the head that the witness saw last, as far as is known
+	mu     sync.Mutex
+	origin string // of the file of the ledger whose heads are sent
+	size   int64  // of the head of it that the witness saw last, as far as is known
 }
 
 // NewWitness checks the settings. The address must be https, or lead to this machine.
@@ -57,6 +58,9 @@ func (*witnessPlace) Kind() string { return "witness" }
 func (p *witnessPlace) Put(ctx context.Context, h Kept) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if h.Origin != p.origin {
+		p.origin, p.size = h.Origin, 0
+	}
 	for range 2 {
 		size, err := p.submit(ctx, h)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/vedette-dev/vedette/config"
@@ -43,6 +44,12 @@ func newPlace(a config.LedgerAnchor) (p anchors.Place, at string, err error) {
 	case a.Witness.URL != "":
 		p, err = anchors.NewWitness(anchors.Witness{URL: a.Witness.URL, Key: a.Witness.Key, File: a.Witness.File})
 		return p, "witness", err
+	case a.S3.Endpoint != "":
+		p, err = anchors.NewS3(anchors.S3{Endpoint: a.S3.Endpoint, Region: a.S3.Region, Bucket: a.S3.Bucket, Prefix: a.S3.Prefix,
+			AccessKey: a.S3.AccessKey.Reveal(), SecretKey: a.S3.SecretKey.Reveal(), Retain: a.S3.Retain, Governance: a.S3.Governance})
+		return p, "s3", err
+	case a.Tiles.Path != "":
+		return anchors.NewTiles(a.Tiles.Path), "tiles", nil
 	}
 	return anchors.NewFile(a.File.Path), "file", nil
 }
@@ -61,8 +68,9 @@ type KeptHeads struct {
 	Anchor string
 	// WriteOnly is set where it gives none back, Unasked where it was not asked.
 	WriteOnly, Unasked bool
-	// Largest is how many records the largest of its heads covers. No signature was checked.
-	Largest int64
+	// Largest is how many records the largest of its heads covers, by origin: each file of the ledger has its own. No signature
+	// was checked.
+	Largest map[string]int64
 	Err     error
 }
 
@@ -74,7 +82,7 @@ func ReadAnchors(ctx context.Context, cfg *config.Config, offline bool) ([]KeptH
 	}
 	out := make([]KeptHeads, len(list))
 	for i, a := range list {
-		out[i] = KeptHeads{Anchor: a.Name, Unasked: offline && a.Place.Kind() != "file"}
+		out[i] = KeptHeads{Anchor: a.Name, Unasked: offline && !slices.Contains([]string{"file", "tiles"}, a.Place.Kind())}
 		if out[i].Unasked {
 			continue
 		}
@@ -84,9 +92,10 @@ func ReadAnchors(ctx context.Context, cfg *config.Config, offline bool) ([]KeptH
 		if out[i].WriteOnly = errors.Is(err, anchors.ErrWriteOnly); !out[i].WriteOnly {
 			out[i].Err = err
 		}
+		out[i].Largest = map[string]int64{}
 		for _, signed := range heads {
 			if h, err := ledger.PeekHead(signed); err == nil {
-				out[i].Largest = max(out[i].Largest, h.Size)
+				out[i].Largest[h.Origin] = max(out[i].Largest[h.Origin], h.Size)
 			}
 		}
 	}
@@ -137,16 +146,12 @@ func AcceptRestored(ctx context.Context, cfg *config.Config, by string) (newest 
 	if err != nil {
 		return 0, err
 	}
-	signer, err := ledger.NewSigner(k.Ledger())
-	if err != nil {
-		return 0, err
-	}
 	st, err := store.Open(ctx, store.Options{Path: cfg.Ledger.Path, Driver: cfg.Ledger.Driver})
 	if err != nil {
 		return 0, fmt.Errorf("the database %s can't be opened: %w", cfg.Ledger.Path, err)
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	l, err := ledger.Open(ctx, st, signer, ledger.Options{})
+	l, err := ledger.OpenWith(ctx, st, k, ledger.Options{})
 	if err != nil {
 		return 0, err
 	}

@@ -149,7 +149,7 @@ func TestOneCallThroughTheWholeHouse(t *testing.T) {
 	require.EqualValues(t, 2, rep.Proved)
 	values, err := p.Journal.ByCall(t.Context(), list[0].Call)
 	require.NoError(t, err)
-	require.Len(t, values, 4, "arguments, situation, premises and result are in the journal")
+	require.Len(t, values, 3, "arguments, premises and result are in the journal")
 }
 
 // While the store is away nothing runs, and the caller is told. (Invariant 1.)

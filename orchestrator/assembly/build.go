@@ -48,7 +48,8 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 	if err := checkResolver(cfg, o); err != nil {
 		return nil, cfg.Locate(err)
 	}
-	p := &Parts{Config: cfg, Links: cfg.Answers.Links.Allow, log: o.Log, leaks: leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak})}
+	p := &Parts{Config: cfg, Links: cfg.Answers.Links.Allow, log: o.Log, credentials: newCredentials(cfg, o)}
+	p.leaks = leak.New(leak.Options{Log: o.Log, Report: o.ObserveLeak})
 	if err := p.openStores(ctx, o); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
@@ -95,11 +96,7 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if err := p.Store.Migrate(ctx, "serve", trySchema); err != nil {
 		return err
 	}
-	signer, err := ledger.NewSigner(p.Keys.Ledger())
-	if err != nil {
-		return err
-	}
-	if p.Ledger, err = ledger.Open(ctx, p.Store, signer, ledger.Options{Now: o.Now}); err != nil {
+	if p.Ledger, err = ledger.OpenWith(ctx, p.Store, p.Keys, ledger.Options{Now: o.Now}); err != nil {
 		return err
 	}
 	if err := p.openAnchors(ctx, o); err != nil {
@@ -118,9 +115,17 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	p.Stories = story.New(story.Options{Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Now: o.Now})
+	secret, err := p.Keys.LoadAgents()
+	if err != nil {
+		return err
+	}
+	agents, err := ledger.NewIdentities(ctx, p.Store, p.Ledger, secret)
+	if err != nil {
+		return err
+	}
 	p.recorder = recorder.New(recorder.Options{
 		Store: p.Store, Ledger: p.Ledger, Journal: p.Journal, Retention: cfg.Journal.Retention, Now: o.Now, OnRecord: p.onRecord,
-		Observe: o.ObserveRecord,
+		Identities: agents, Observe: o.ObserveRecord,
 	})
 	if cfg.Judge.KeepsHabits() {
 		p.habits = p.recorder.NewHabits(p.Keys.Digest(), o.Log)
@@ -315,6 +320,11 @@ func (p *Parts) buildUpkeep(o Options) {
 		Handed: p.Handover, Ticks: o.Maintain, Now: o.Now, Log: o.Log,
 	}
 	mo.Queue = p.Labels
+	p.Archives = ledger.NewArchiver(ledger.ArchiverOptions{
+		Store: p.Store, Ledger: p.Ledger, Keys: p.Keys, Now: o.Now, Log: o.Log,
+		MaxBytes: int64(p.Config.Ledger.Archive.MaxBytes), MaxAge: p.Config.Ledger.Archive.MaxAge,
+	})
+	mo.Archive = p.Archives
 	if p.Inbox != nil {
 		mo.Approvals, mo.ApprovalsKept = p.Inbox, p.Config.Journal.Retention
 	}

@@ -66,7 +66,8 @@ func LintRules(cfg *config.Config) ([]permission.LintFinding, error) {
 		return nil, cfg.Locate(err)
 	}
 	found, err := permission.Lint(permission.Options{
-		Rules: listRules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg, Known: listOrchestratorCalls(),
+		Rules: listRules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg,
+		Known: append(listOrchestratorCalls(), cfg.Proxy.KnownTools()...),
 	})
 	return found, cfg.Locate(err)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/vedette-dev/vedette/agents/llm"
@@ -64,7 +65,7 @@ func newRuleGates(cfg *config.Config, reg *skills.Registry, o gateOptions) ([]se
 	sc, err1 := scope.New(so)
 	perm, err2 := permission.New(permission.Options{
 		Rules: listRules(cfg), Default: string(cfg.PermissionsDefault), Registry: reg,
-		Known: append(listOrchestratorCalls(), o.elsewhere...), Partial: o.partial, Now: o.now,
+		Known: slices.Concat(listOrchestratorCalls(), o.elsewhere, cfg.Proxy.KnownTools()), Partial: o.partial, Now: o.now,
 	})
 	g, err3 := guard.New(guard.Options{
 		Roots: cfg.Guard.Roots, Forbid: cfg.Guard.ForbidPaths, Protect: listProtected(cfg), Sources: listSkillSources(cfg),

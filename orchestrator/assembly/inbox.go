@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/config"
-	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
 	"github.com/vedette-dev/vedette/orchestrator/labelled"
+	"github.com/vedette-dev/vedette/orchestrator/threads"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/label"

@@ -38,6 +38,7 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store/keys"
 	"github.com/vedette-dev/vedette/sentinel/unfinished"
 	"github.com/vedette-dev/vedette/skills"
+	"github.com/vedette-dev/vedette/skills/credential"
 	"github.com/vedette-dev/vedette/skills/leak"
 )
 
@@ -75,6 +76,8 @@ type Parts struct {
 	Intake *intents.Pipeline
 	// Stories tell what is kept of a call, to those who look into a decision.
 	Stories *story.Teller
+	// Archives close the ledger's database file and have another go on.
+	Archives *ledger.Archiver
 	// Links are the hosts that links in answers may lead to, by answers.links.
 	Links answers.Allowed
 
@@ -89,6 +92,7 @@ type Parts struct {
 	maintenance *maintenance.Maintenance
 	sink        *sink.Sink // nil without ledger.sink
 	leaks       *leak.Watch
+	credentials *credential.Book
 	reload      *reloader
 	// intakeServices are what runs while texts are taken; none without intents.
 	intakeServices []intents.Service
@@ -157,9 +161,26 @@ func (p *Parts) Sink() (s sink.Stats, ok bool) {
 	return p.sink.Stats(), true
 }
 
+// FindCredential returns a user's credential of that name. The error says what is missing, and holds no value.
+func (p *Parts) FindCredential(ctx context.Context, name, user string) (string, error) {
+	return p.credentials.Credential(ctx, name, skills.Caller{User: user})
+}
+
+// noModel stands for the model of a role that names none, where the streaming proxy is what a program is for.
+type noModel string
+
+// Chat fails: there is no model.
+func (n noModel) Chat(context.Context, llm.Request) (llm.Response, error) {
+	return llm.Response{}, fmt.Errorf("roles.%s names no model; add one under models and name it there: %w", string(n),
+		&llm.Error{Kind: llm.KindRequest})
+}
+
 // Model returns the model of a role: its chain, in order.
 func (p *Parts) Model(role string) (agents.Model, error) {
 	list, err := p.Roster.ForRole(role)
+	if (err != nil || len(list) == 0) && p.Config.Proxy.IsOn() && len(p.Config.Roles[role]) == 0 {
+		return noModel(role), nil
+	}
 	if err != nil || len(list) == 0 {
 		return nil, fmt.Errorf("roles.%s names no model; add one under models and name it there", role)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/control"
 	"github.com/vedette-dev/vedette/sentinel/guard"
+	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/skills/run/exec"
 )
 
@@ -69,8 +70,10 @@ func listGuarded(cfg *config.Config) []exec.Guarded {
 	return out
 }
 
-// listDatabaseFiles returns the database and what lies beside it while it is open.
+// listDatabaseFiles returns the database, what lies beside it while it is open, and the folder of the files that go on
+// in its place.
 func listDatabaseFiles(cfg *config.Config) (out []string) {
+	out = append(out, store.Folder(cfg.Ledger.Path))
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		out = append(out, cfg.Ledger.Path+suffix)
 	}

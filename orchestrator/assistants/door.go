@@ -13,8 +13,8 @@ import (
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/access"
-	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
 	"github.com/vedette-dev/vedette/orchestrator/problem"
+	"github.com/vedette-dev/vedette/orchestrator/threads"
 )
 
 // Options are the parts of a Door. Orchestrator and Assistants are required.

@@ -15,7 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/vedette-dev/vedette/orchestrator"
-	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
+	"github.com/vedette-dev/vedette/orchestrator/threads"
 )
 
 // Bounds of a request.

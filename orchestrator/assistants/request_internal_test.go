@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/orchestrator"
-	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
+	"github.com/vedette-dev/vedette/orchestrator/threads"
 )
 
 // Whatever a client sends is a request with the user's text at its end, or a refusal; what is read of its

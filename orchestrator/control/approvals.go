@@ -312,7 +312,7 @@ func (f failed) decodeError() error {
 	case f.NotAllowed != nil:
 		return f.NotAllowed
 	}
-	for _, p := range slices.Concat(plainErrors, tokenErrors, storyErrors, labelErrors) {
+	for _, p := range slices.Concat(plainErrors, tokenErrors, storyErrors, labelErrors, archiveErrors) {
 		if p.code == f.Code {
 			return &farError{f.Error, p.err}
 		}

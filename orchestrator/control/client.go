@@ -143,6 +143,13 @@ func (c *Client) explainFailure(err error) error {
 	return err
 }
 
+// ArchiveLedger closes the ledger's database file and has another go on. It waits for that.
+func (c *Client) ArchiveLedger(ctx context.Context) (out Archived, err error) {
+	patient := *c
+	patient.http = &http.Client{Transport: c.http.Transport, Timeout: archiveTime}
+	return out, patient.callProcess(ctx, http.MethodPost, "/v1/archives", nil, &out)
+}
+
 // ReadStory returns a story with its values, in the name of this process's user. The errors are
 // ErrRecordUnknown, ErrRecordAmbiguous and ErrNoStories.
 func (c *Client) ReadStory(ctx context.Context, id string) (out Story, err error) {

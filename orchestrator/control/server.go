@@ -141,6 +141,7 @@ func serveAt(ctx context.Context, path string, b Backend, o Options, peer func(n
 	s.serveApprovals(mux)
 	s.serveTokens(mux)
 	serveStories(s, mux)
+	serveArchives(s, mux)
 	s.serveLabels(mux)
 	mux.HandleFunc("GET /v1/top", s.newHandler(func(*http.Request) (any, error) { return s.b.Top(), nil }))
 	mux.HandleFunc("GET /v1/status", s.newHandler(func(r *http.Request) (any, error) { return s.b.Status(r.Context()), nil }))
@@ -219,7 +220,7 @@ func (s *Server) newHandler(h func(*http.Request) (any, error)) http.HandlerFunc
 			s.writeAnswer(w, http.StatusOK, v)
 			return
 		}
-		for _, encode := range []func(error) (int, failed, bool){encodeTokenError, encodeStoryError, encodeLabelError,
+		for _, encode := range []func(error) (int, failed, bool){encodeTokenError, encodeStoryError, encodeLabelError, encodeArchiveError,
 			encodeApprovalError} {
 			if status, f, ok := encode(err); ok {
 				s.writeAnswer(w, status, f)

@@ -21,6 +21,8 @@ func SocketPath(db string) string {
 	}
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = real
+	} else if folder, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil { // its first file may be elsewhere
+		abs = filepath.Join(folder, filepath.Base(abs))
 	}
 	if p := abs + ".sock"; len(p) <= maxSocketPath {
 		return p
@@ -32,9 +34,11 @@ func SocketPath(db string) string {
 // DatabaseOwner returns the id of the user whose database is at db. Where there is no
 // database yet, it is this process's user.
 func DatabaseOwner(db string) int {
-	if info, err := os.Stat(db); err == nil {
-		if uid := ownerOf(info); uid >= 0 {
-			return uid
+	for _, path := range []string{db, db + ".d"} { // its first file, and the folder of those that follow
+		if info, err := os.Stat(path); err == nil {
+			if uid := ownerOf(info); uid >= 0 {
+				return uid
+			}
 		}
 	}
 	return os.Getuid()

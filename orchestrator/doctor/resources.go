@@ -38,7 +38,7 @@ const verifyTime = time.Minute
 func (e *exam) examineStore(ctx context.Context) {
 	path := e.cfg.Ledger.Path
 	e.checkDisk(filepath.Dir(path))
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+	if _, err := store.FindNewest(path); errors.Is(err, store.ErrNoFile) {
 		e.examineNewStore(filepath.Dir(path))
 		return
 	}
@@ -129,7 +129,7 @@ func (e *exam) checkDisk(dir string) {
 // examineLedger verifies what is recorded, and says what that can't exclude.
 func (e *exam) examineLedger(ctx context.Context) {
 	key, err := os.ReadFile(filepath.Join(e.cfg.Keys.Dir, "ledger.pub"))
-	if _, serr := os.Stat(e.cfg.Ledger.Path); errors.Is(serr, os.ErrNotExist) {
+	if _, serr := store.FindNewest(e.cfg.Ledger.Path); errors.Is(serr, store.ErrNoFile) {
 		return // the store has said so
 	}
 	if err != nil {
@@ -166,13 +166,18 @@ func (e *exam) examineAnchors(ctx context.Context, r ledger.Report) {
 			"name a place under ledger.anchors, or keep what vedette ledger head prints where this machine can't write")
 		return
 	}
+	var newest ledger.Head // of the file that is written to
+	if r.Newest != nil {
+		newest = *r.Newest
+	}
 	for _, a := range list {
-		e.judgeAnchor(a, r.Records)
+		e.judgeAnchor(a, newest)
 	}
 }
 
 // judgeAnchor says what an anchor's answer comes to.
-func (e *exam) judgeAnchor(a assembly.KeptHeads, have int64) {
+func (e *exam) judgeAnchor(a assembly.KeptHeads, newest ledger.Head) {
+	kept, have := a.Largest[newest.Origin], newest.Size
 	const advice = "see vedette status; vedette ledger anchor sends the newest head now"
 	name := "anchor " + a.Anchor
 	switch {
@@ -182,13 +187,13 @@ func (e *exam) judgeAnchor(a assembly.KeptHeads, have int64) {
 		e.ok(name, "heads are sent there, and it gives none back to compare with")
 	case a.Err != nil:
 		e.warn(name, a.Err.Error(), "a start can't compare the ledger with it; "+advice)
-	case a.Largest == 0 && have > 0:
+	case kept == 0 && have > 0:
 		e.warn(name, "it has no head of this ledger yet", advice)
-	case a.Largest > have:
-		e.problem(name, fmt.Sprintf("it has a head of %d records, and the database %d: an older copy, or its end was cut off", a.Largest, have),
+	case kept > have:
+		e.problem(name, fmt.Sprintf("it has a head of %d records, and the database %d: an older copy, or its end was cut off", kept, have),
 			"put the newest copy back; vedette ledger verify --head FILE says more")
 	default:
-		e.ok(name, "its newest head covers %d of %d records", a.Largest, have)
+		e.ok(name, "its newest head covers %d of %d records", kept, have)
 	}
 }
 
@@ -238,10 +243,15 @@ func (e *exam) examineFiles(context.Context) {
 	}
 	before := len(e.findings)
 	e.checkLiteralKeys()
-	e.checkPrivate(e.cfg.Keys.Dir, 0o077, "chmod 700")
+	for _, folder := range []string{e.cfg.Keys.Dir, store.Folder(e.cfg.Ledger.Path)} {
+		e.checkPrivate(folder, 0o077, "chmod 700")
+	}
 	list, _ := filepath.Glob(filepath.Join(escapeGlob(e.cfg.Keys.Dir), "*.key"))
-	for _, suffix := range []string{"", "-wal", "-shm"} {
-		list = append(list, e.cfg.Ledger.Path+suffix)
+	files, _ := store.FindFiles(e.cfg.Ledger.Path)
+	for _, f := range files {
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			list = append(list, f.Path+suffix)
+		}
 	}
 	for _, path := range append(list, control.SocketPath(e.cfg.Ledger.Path)) {
 		e.checkPrivate(path, 0o077, "chmod 600")

@@ -122,7 +122,7 @@ func deploymentFiles(cfg *config.Config) map[string]string {
 	if cfg.Sentinel.Prompt != "" {
 		out[cfg.Sentinel.Prompt] = "the prompt"
 	}
-	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock"} {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".lock", ".d"} {
 		out[cfg.Ledger.Path+suffix] = "the ledger"
 	}
 	out[control.SocketPath(cfg.Ledger.Path)] = "the socket"

@@ -14,7 +14,7 @@ func (f *flight) answerPending() Answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	line, expires := f.asked.Line(f.proposal.CallID), f.asked.Expires
-	return Answer{ID: f.id, State: Pending, Decision: &line, Approval: f.asked.ID, Expires: &expires}
+	return Answer{ID: f.id, State: Pending, Decision: &line, DecisionID: f.asked.ID, Approval: f.asked.ID, Expires: &expires}
 }
 
 // answerRefused is the answer of a call that was refused or is held, or the error of one that was
@@ -34,7 +34,7 @@ func answerRefused(h *Handover, f *flight, p *Proposal, handed sentinel.Handed, 
 	case no == nil:
 		return Answer{}, err
 	}
-	a := Answer{ID: f.id, State: stateOf(no), Refusal: no}
+	a := Answer{ID: f.id, State: stateOf(no), Refusal: no, DecisionID: handed.Decision.ID}
 	if handed.Decision.ID != "" {
 		line := handed.Decision.Line(p.CallID)
 		a.Approval = approvalOf(handed.Decision)

@@ -12,6 +12,8 @@ import (
 type conversation struct {
 	id      string
 	user    string
+	endless bool // its calls are forwarded: it forgets the oldest, and is never full
+	seen    occurrences
 	purged  bool // it is dropped once no caller works with it
 	desk    *sentinel.RemoteDesk
 	inUse   int   // callers that work with it, and calls under way
@@ -31,7 +33,7 @@ type conversation struct {
 func (c *conversation) beginCall(known bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !known && c.calls+c.begun >= maxCalls {
+	if !known && !c.endless && c.calls+c.begun >= maxCalls {
 		return false
 	}
 	c.begun++
@@ -50,6 +52,9 @@ func (c *conversation) endCall(decided bool) {
 
 // isFull reports whether the conversation holds as much as one may.
 func (c *conversation) isFull() bool {
+	if c.endless {
+		return false
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	trace, size := c.desk.Trace(), 0
@@ -106,7 +111,7 @@ func (h *Handover) openConversation(ctx context.Context, g sentinel.Grant) (*con
 			h.mu.Unlock()
 			return nil, err
 		}
-		c = &conversation{id: g.Conversation(), user: g.User(), desk: desk, all: &h.handed}
+		c = &conversation{id: g.Conversation(), user: g.User(), desk: desk, all: &h.handed, endless: isForwarding(g.Conversation())}
 		h.conversations[c.id] = c
 		h.evictIdle()
 	}
@@ -136,22 +141,25 @@ func (h *Handover) load(ctx context.Context, c *conversation, g sentinel.Grant) 
 	if c.loaded {
 		return nil
 	}
-	ids, more, err := h.o.Records.Calls(ctx, g.User(), c.id, maxCalls+h.o.MaxUnderWay) // questions of before may end beyond the bound
+	ids, more, err := h.listCalls(ctx, c, g)
 	if err != nil {
 		return err
-	}
-	if more {
-		return ErrConversationFull
 	}
 	desk, err := h.o.Checkpoint.RemoteDesk(baseGrant(g))
 	if err != nil {
 		return err
+	}
+	if more { // what isn't read back may have been a stranger's text
+		desk.Taint()
 	}
 	open, err := desk.Recall(ctx, ids)
 	if err != nil {
 		return err
 	}
 	for _, past := range open {
+		if past.IsForwarded() {
+			continue
+		}
 		c.addHanded(handedCall{until: past.ReportBy(), InFlight: sentinel.InFlight{
 			CallID: past.CallID, Conversation: c.id, User: g.User(), Agent: g.Agent(), Skill: past.Skill, Remote: g.Remote(),
 			Phase: sentinel.PhaseHanded, Since: h.o.Now(), // since when this process knows of it
@@ -159,6 +167,18 @@ func (h *Handover) load(ctx context.Context, c *conversation, g sentinel.Grant) 
 	}
 	c.desk, c.loaded, c.calls = desk, true, len(ids)
 	return nil
+}
+
+// listCalls lists the calls that a conversation is read back from. more says that there are others.
+func (h *Handover) listCalls(ctx context.Context, c *conversation, g sentinel.Grant) (ids []string, more bool, err error) {
+	if c.endless {
+		return h.o.Records.NewestCalls(ctx, g.User(), c.id, recalledCalls)
+	}
+	ids, more, err = h.o.Records.Calls(ctx, g.User(), c.id, maxCalls+h.o.MaxUnderWay) // questions of before may end beyond the bound
+	if err == nil && more {
+		err = ErrConversationFull
+	}
+	return ids, false, err
 }
 
 // leaveConversation ends the use of a conversation.

@@ -98,13 +98,21 @@ func (h *Handover) findFlight(id string, p *Proposal, g sentinel.Grant) (*flight
 	if f == nil {
 		return nil, nil //nolint:nilnil // none is under way
 	}
-	if f.grantID != g.ID() || f.proposal.Skill != p.Skill || !h.sameArguments(f, p, g) {
+	if f.grantID != g.ID() || f.proposal.Skill != p.Skill || !h.sameArguments(f, p, g) || !sameTool(f.proposal.Forwarding, p.Forwarding) {
 		return nil, ErrDigest
 	}
 	f.mu.Lock()
 	f.grant, f.repeated = g, true
 	f.mu.Unlock()
 	return f, nil
+}
+
+// sameTool reports whether two forwarded calls are of a tool that was declared alike.
+func sameTool(a, b *Forwarding) bool {
+	if a == nil || b == nil || a.Tool == nil || b.Tool == nil {
+		return (a == nil) == (b == nil) && (a == nil || a.Tool == b.Tool)
+	}
+	return a.Tool.Digest() == b.Tool.Digest()
 }
 
 // sameArguments reports whether two proposals of a skill have the same arguments.
@@ -207,6 +215,9 @@ func (h *Handover) newHanding(f *flight) sentinel.Handing {
 	if s, ok := h.o.Checkpoint.Registry().Get(p.Skill); ok {
 		lifetime = min(lifetime+s.Spec().Timeout, maxLifetime)
 	}
+	if p.Forwarding != nil {
+		return newForwarding(h, f, grant)
+	}
 	return sentinel.Handing{
 		ID: f.id, Grant: grant, Skill: p.Skill, Args: p.Arguments, History: listHistory(p.History), Lifetime: lifetime,
 		Elsewhere: h.o.Skills.Allows, OnHeld: f.onHeld,
@@ -307,15 +318,27 @@ func (h *Handover) awaitFlight(ctx context.Context, f *flight, p *Proposal) (Ans
 				return Answer{}, context.Cause(ctx)
 			}
 		case <-held:
-			if held = nil; p.Wait <= 0 {
+			if held = nil; p.Wait <= 0 && !f.isApproved() {
 				return f.answerPending(), nil
 			}
 			late.Reset(p.Wait)
 		case <-late.C:
-			return f.answerPending(), nil
+			if !f.isApproved() {
+				return f.answerPending(), nil
+			}
 		case <-ctx.Done():
 			return Answer{}, context.Cause(ctx)
 		}
+	}
+}
+
+// isApproved reports whether a person said yes, so that the flight ends soon.
+func (f *flight) isApproved() bool {
+	select {
+	case <-f.approved:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -370,7 +393,8 @@ func (h *Handover) handOut(ctx context.Context, f *flight, p *Proposal, handed s
 			return answerRefused(h, f, p, handed, err)
 		}
 	}
-	a := Answer{ID: f.id, State: Allowed, Warrant: handed.Warrant, Arguments: json.RawMessage(handed.Call.Args()), Expires: &handed.ReportBy}
+	a := Answer{ID: f.id, State: Allowed, DecisionID: handed.Decision.ID, Warrant: handed.Warrant,
+		Arguments: json.RawMessage(handed.Call.Args()), Expires: &handed.ReportBy}
 	line := handed.Decision.Line(p.CallID)
 	a.Decision, a.Approval = &line, approvalOf(handed.Decision)
 	if m, ok := handed.Call.Modified(); ok {

@@ -17,6 +17,8 @@ import (
 type Records interface {
 	// Calls returns at most limit ids, and whether there are more.
 	Calls(ctx context.Context, user, conversation string, limit int) (ids []string, more bool, err error)
+	// NewestCalls returns the ids of the newest calls, in the order of their ends, and whether there may be more.
+	NewestCalls(ctx context.Context, user, conversation string, limit int) (ids []string, more bool, err error)
 	// Owner returns who runs the call of that id elsewhere, for whom, and in which conversation; ok is false
 	// where no such call is on record.
 	Owner(ctx context.Context, id string) (principal, user, conversation string, ok bool, err error)

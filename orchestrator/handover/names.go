@@ -66,6 +66,8 @@ func (p *Proposal) check() error {
 		size += len(r.Skill) + len(r.Arguments) + len(r.Result)
 	}
 	switch {
+	case p.Forwarding != nil && !p.Forwarding.begun:
+		return fmt.Errorf("%w: a forwarded call isn't proposed; use Forward", ErrProposal)
 	case len(p.History) > MaxHistory || size > MaxHistoryBytes:
 		return fmt.Errorf("%w: history holds more than %d results or %d bytes; send the newest", ErrProposal, MaxHistory, MaxHistoryBytes)
 	case len(p.Mission) > MaxText || p.Request != nil && len(*p.Request) > MaxText:
@@ -95,6 +97,9 @@ func checkName(what, text string, needed bool) error {
 // a repeat for another purpose is another call. It doesn't cover what the server knows of the
 // principal: that holds as it is now.
 func newGrant(h Options, p *Proposal) (sentinel.Grant, error) {
+	if p.Forwarding != nil {
+		return newForwardingGrant(h, p)
+	}
 	request, said := "", "none"
 	if p.Request != nil {
 		request, said = *p.Request, "said"
@@ -118,17 +123,20 @@ func newGrant(h Options, p *Proposal) (sentinel.Grant, error) {
 		Remote:         p.Principal,
 		Proposer:       cmp.Or(p.By, p.Principal),
 	}
-	if o.Calls == 0 {
-		o.Calls = h.Calls
-	}
+	return p.finishGrant(h, o)
+}
+
+// finishGrant makes the grant of what it is for, with the request as its own words or as a claim.
+func (p *Proposal) finishGrant(h Options, o sentinel.GrantOptions) (sentinel.Grant, error) {
+	o.Calls = cmp.Or(o.Calls, h.Calls)
 	switch {
 	case p.Request == nil:
 	case p.RequestHuman:
 		o.Request = p.Request
 	case o.Mission == "":
-		o.Mission = request
+		o.Mission = *p.Request
 	default:
-		o.Mission += "\n\nThe program says that it was asked for this:\n" + request
+		o.Mission += "\n\nThe program says that it was asked for this:\n" + *p.Request
 	}
 	g, err := sentinel.NewGrant(o)
 	if err != nil {

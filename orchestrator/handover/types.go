@@ -62,6 +62,8 @@ type Proposal struct {
 	Calls int
 	// Wait is how long to wait for a person before the answer is Pending.
 	Wait time.Duration
+	// Forwarding is of a call that Forward decides; Propose refuses one that has it.
+	Forwarding *Forwarding
 }
 
 // Result is something that a program had read before it proposed a call. Its trust is "client"
@@ -92,6 +94,8 @@ type Answer struct {
 	// Decision is the decision on record, in the form of the check contract under the caller's own
 	// id of the call. It is nil where the proposal was no call.
 	Decision *sentinel.Line `json:"decision,omitempty"`
+	// DecisionID is the id of the decision where it was made now.
+	DecisionID string `json:"-"`
 	// Approval is the id of the question to a person.
 	Approval string `json:"approval,omitempty"`
 	// Warrant is the proof that the call was allowed: an Ed25519 token. It is given once.

@@ -128,7 +128,8 @@ func stagesOfRequest(r ledger.Record, b requestBody) []WayStage {
 	}
 	switch {
 	case b.Elevation != nil:
-		out = append(out, WayStage{Name: gateApproval, Outcome: b.Elevation.Status, Code: r.Code, At: r.Time, Lines: []string{b.Elevation.Reason}})
+		why := []string{b.Elevation.Reason}
+		out = append(out, WayStage{Name: gateApproval, Outcome: b.Elevation.Status, Code: r.Code, At: r.Time, Lines: why})
 	case b.Confirm != nil:
 		until := "until " + b.Confirm.Expires.UTC().Format(time.RFC3339)
 		out = append(out, WayStage{Name: gateConfirmation, Outcome: "pending", Code: r.Code, At: r.Time, Lines: []string{until}})

@@ -86,7 +86,7 @@ func Export(ctx context.Context, s Sources, after, by, via string) (Page, error)
 
 // open opens the database for as long as use runs. It makes no database and no key: a mistaken path changes nothing.
 func (o Offline) open(ctx context.Context, use func(Sources) error) (err error) {
-	if _, err := os.Stat(o.Database); err != nil {
+	if _, err := store.FindNewest(o.Database); err != nil {
 		return adviseOn(o.Database, store.ErrNoFile)
 	}
 	for _, name := range []string{"journal.key", "ledger.key"} {
@@ -101,10 +101,6 @@ func (o Offline) open(ctx context.Context, use func(Sources) error) (err error) 
 	if err != nil {
 		return err
 	}
-	signer, err := ledger.NewSigner(k.Ledger())
-	if err != nil {
-		return err
-	}
 	st, err := store.Open(ctx, store.Options{Path: o.Database, Driver: o.Driver})
 	if err != nil {
 		return err
@@ -115,7 +111,7 @@ func (o Offline) open(ctx context.Context, use func(Sources) error) (err error) 
 	if err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, st, signer, ledger.Options{})
+	l, err := ledger.OpenWith(ctx, st, k, ledger.Options{})
 	if err != nil {
 		return err
 	}

@@ -74,6 +74,11 @@ type Queue interface {
 	Fill(ctx context.Context) (more bool, err error)
 }
 
+// Archive closes the ledger's database file where it is too large or too old.
+type Archive interface {
+	ArchiveIfDue(ctx context.Context) error
+}
+
 // Options say what is maintained.
 type Options struct {
 	Values    Values
@@ -88,6 +93,8 @@ type Options struct {
 	ApprovalsKept time.Duration
 	// Queue is nil where no reviewers look at decisions.
 	Queue Queue
+	// Archive is nil where the ledger is archived by hand alone.
+	Archive Archive
 	// Ticks say when things are forgotten, after the time at start; nil means every ten
 	// minutes.
 	Ticks <-chan time.Time
@@ -204,6 +211,9 @@ func (m *Maintenance) forgetExpired(ctx context.Context) {
 		_, err := m.o.Warrants.PruneSpent(ctx, m.o.Now().Add(-spentKept))
 		return err
 	})
+	if m.o.Archive != nil { // last: what is over doesn't move
+		runContained(ctx, m.o.Log, "archive the ledger", m.o.Archive.ArchiveIfDue)
+	}
 }
 
 // runContained runs one piece of maintenance and logs what goes wrong. The errors of store

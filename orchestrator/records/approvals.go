@@ -121,10 +121,6 @@ func (s Source) useInbox(ctx context.Context, begin string, who *approval.Policy
 	if err != nil {
 		return err
 	}
-	signer, err := ledger.NewSigner(k.Ledger())
-	if err != nil {
-		return err
-	}
 	st, err := store.Open(ctx, store.Options{Path: s.Database, Driver: s.Driver})
 	if err != nil {
 		return err
@@ -135,7 +131,7 @@ func (s Source) useInbox(ctx context.Context, begin string, who *approval.Policy
 	if err != nil {
 		return err
 	}
-	l, err := ledger.Open(ctx, st, signer, ledger.Options{})
+	l, err := ledger.OpenWith(ctx, st, k, ledger.Options{})
 	if err != nil {
 		return err
 	}

@@ -177,10 +177,6 @@ func (s Source) openHabits(ctx context.Context) (_ *habitStore, err error) {
 	if err != nil {
 		return nil, err
 	}
-	signer, err := ledger.NewSigner(k.Ledger())
-	if err != nil {
-		return nil, err
-	}
 	st, err := store.Open(ctx, store.Options{Path: s.Database, Driver: s.Driver})
 	if errors.Is(err, store.ErrLocked) {
 		return nil, &advice.Error{
@@ -196,7 +192,7 @@ func (s Source) openHabits(ctx context.Context) (_ *habitStore, err error) {
 			err = errors.Join(err, st.Close())
 		}
 	}()
-	l, err := ledger.Open(ctx, st, signer, ledger.Options{})
+	l, err := ledger.OpenWith(ctx, st, k, ledger.Options{})
 	if err != nil {
 		return nil, err
 	}

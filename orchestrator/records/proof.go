@@ -36,7 +36,7 @@ func Prove(ctx context.Context, s Source, id string) (Proof, error) {
 		return Proof{}, err
 	}
 	return makeProof(ctx, s, func(r *ledger.Reader, head []byte, key string) (out Proof, err error) {
-		p, err := r.ProveUnder(ctx, head, key, found.Record.Index)
+		p, err := r.ProveRecord(ctx, key, found.Record.Index)
 		return Proof{Record: &p}, err
 	})
 }

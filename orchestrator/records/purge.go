@@ -5,11 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/vedette-dev/vedette/internal/advice"
-	"github.com/vedette-dev/vedette/orchestrator/assistants/threads"
 	"github.com/vedette-dev/vedette/orchestrator/history"
+	"github.com/vedette-dev/vedette/orchestrator/threads"
 	"github.com/vedette-dev/vedette/sentinel/approval"
 	"github.com/vedette-dev/vedette/sentinel/journal"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
@@ -33,7 +32,7 @@ type Purged struct {
 
 // CheckDatabase returns an *advice.Error where there is no database.
 func (s Source) CheckDatabase() error {
-	if _, err := os.Stat(s.Database); err != nil {
+	if _, err := store.FindNewest(s.Database); err != nil {
 		return s.AdviseOn(store.ErrNoFile)
 	}
 	return nil
@@ -77,11 +76,7 @@ func eraseAndRecord(ctx context.Context, st *store.Store, dir string, o PurgeOpt
 	if err != nil {
 		return p, err
 	}
-	signer, err := ledger.NewSigner(k.Ledger())
-	if err != nil {
-		return p, err
-	}
-	l, err := ledger.Open(ctx, st, signer, ledger.Options{})
+	l, err := ledger.OpenWith(ctx, st, k, ledger.Options{})
 	if err != nil {
 		return p, err
 	}

@@ -169,7 +169,8 @@ type VerifyOptions struct {
 	// Witnesses are the public keys of those who must have cosigned every one of them.
 	Witnesses []string
 	// Fast checks some of the signatures and no index. Deep compares columns with the bodies of their records.
-	Fast, Deep bool
+	// Agents checks the signatures of agents.
+	Fast, Deep, Agents bool
 }
 
 // fastSignatures is that Fast checks the signature of one head in so many, and of the newest.
@@ -206,6 +207,7 @@ func (s Source) Verify(ctx context.Context, vo VerifyOptions) (Verification, err
 	if vo.Deep {
 		o.Derive = query.DeriveColumns
 	}
+	o.Agents = vo.Agents
 	report, err := ledger.Verify(ctx, s.Database, o)
 	var foreign *ledger.HeadError
 	if errors.As(err, &foreign) {

@@ -22,6 +22,8 @@ type Options struct {
 	Docs http.Handler
 	// Door answers below /assistants/v1/.
 	Door http.Handler
+	// Proxy answers below /proxy/. It asks the guard itself, since keys come in other headers there.
+	Proxy http.Handler
 	// Pages answer everything else, and sign people in themselves.
 	Pages http.Handler
 	// Metrics answers GET /metrics; nil serves none.

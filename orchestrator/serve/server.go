@@ -212,6 +212,7 @@ func (s *Server) newHandler() http.Handler {
 		handle("api", api, "/openapi.json")
 	}
 	handle("door", s.o.Guard.Wrap(orNothing(s.o.Door)), "/assistants/v1/")
+	handle("proxy", s.o.Proxy, "/proxy/")
 	handle("pages", s.o.Guard.WrapOpen(orNothing(s.o.Pages)), "/")
 	return s.wrapAll(mux)
 }

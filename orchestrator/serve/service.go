@@ -42,7 +42,7 @@ type Live struct {
 
 // Handlers are what answers: see Options.
 type Handlers struct {
-	API, Docs, Door, Pages http.Handler
+	API, Docs, Door, Proxy, Pages http.Handler
 	// Close releases what they hold, after the drain; nil where they hold nothing.
 	Close func(ctx context.Context) error
 }
@@ -104,7 +104,8 @@ func (s *Service) build(ctx context.Context, ln net.Listener, metrics http.Handl
 		if s.handlers, err = p.Build(ctx, s.live); err != nil {
 			return err
 		}
-		o.API, o.Docs, o.Door, o.Pages = s.handlers.API, s.handlers.Docs, s.handlers.Door, s.handlers.Pages
+		h := s.handlers
+		o.API, o.Docs, o.Door, o.Proxy, o.Pages = h.API, h.Docs, h.Door, h.Proxy, h.Pages
 	}
 	if s.Server, err = newServerOn(ln, o); err == nil && p.Reloading.Load != nil {
 		s.watch = watchConfiguration(p.Reloading, s.live.Orchestrator, s.live.Log)

@@ -27,6 +27,9 @@ func (m *Metrics) Event(e sentinel.Event) {
 	case sentinel.RecordOutcome:
 		skill := m.skills.pick(e.Call.Name())
 		m.runs.WithLabelValues(skill, statuses.pick(e.Status), runCodes.pick(e.Code)).Inc()
+		if e.Status == sentinel.StatusForwarded { // it has not run
+			return
+		}
 		m.runTime.WithLabelValues(skill).Observe(e.Elapsed.Seconds())
 	}
 }

@@ -34,6 +34,7 @@ type Metrics struct {
 	decisionTime, gateTime, approvalTime, runTime, reviewTime *prometheus.HistogramVec
 	modelTime, modelWait, turnTime, agentTime, recordTime     *prometheus.HistogramVec
 
+	proxy  proxyMetrics
 	gauges gauges
 }
 
@@ -55,6 +56,7 @@ func NewMetrics(n Names, state func() State) *Metrics {
 	m.defineReview()
 	m.defineModels()
 	m.defineWork()
+	m.defineProxy()
 	m.gauges.defineGauges(m)
 	return m
 }

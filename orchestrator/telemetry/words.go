@@ -64,7 +64,10 @@ var codes = listOf(strings.Fields(`
 	review.degraded review.disagreement review.profile review.rejected review.shadow review.unavailable review.unjudgeable review.unsure
 	schema.invalid
 	scope.after_taint scope.empty scope.expired scope.extend_after_taint scope.invalid_skills scope.named_skills scope.not_granted
-	scope.unknown_skill scope.wider_than_parent scope.withdrawn`), []string{"approval.nobody"}, listBrokenCodes())
+	scope.unknown_skill scope.wider_than_parent scope.withdrawn
+	stream.arguments stream.cut stream.ending stream.incomplete stream.late stream.malformed stream.mismatch stream.no_name
+	stream.stalled stream.too_large stream.too_many_calls stream.unchecked stream.unknown_shape stream.upstream`),
+	[]string{"approval.nobody"}, listBrokenCodes())
 
 // listBrokenCodes are the codes of gates that could not judge, which the checkpoint makes.
 func listBrokenCodes() []string {
@@ -91,10 +94,12 @@ var (
 	outcomes = listOf(strings.Fields("deny defer ask allow"))
 	// origins say where a review's judgement came from, if not from a model.
 	origins  = listOf(strings.Fields("cache shared ahead"))
-	statuses = listOf([]string{sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown})
+	statuses = listOf([]string{sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown, sentinel.StatusForwarded})
 	runCodes = listOf([]string{skills.FailFailed, skills.FailPanic, skills.FailTimeout, skills.FailCanceled,
-		skills.FailNotStarted, skills.FailNotCommitted, "warrant", sentinel.CodeOutcomePaused, sentinel.CodeWithdrawn})
-	records  = listOf([]string{sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome})
+		skills.FailNotStarted, skills.FailNotCommitted, "warrant", sentinel.CodeOutcomePaused, sentinel.CodeWithdrawn,
+		sentinel.CodeUnreported, sentinel.CodeNotForwarded})
+	records = listOf([]string{sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome,
+		sentinel.RecordShadow})
 	breakers = listOf(strings.Fields("closed half-open open"))
 	canaries = listOf([]review.Canary{review.CanaryPassed, review.CanaryFailed, review.CanaryUnanswered})
 	refusals = listOf([]string{

@@ -22,7 +22,7 @@ var noCodes = map[string]bool{"judge.threshold": true, "limits.store": true}
 // The list of codes is whole: every code that stands in the sources of the
 // gates, the limits and the checkpoint is on it, and no other.
 func TestCodesAreWhole(t *testing.T) {
-	form := regexp.MustCompile(`^(` + strings.Join(append(sentinel.GateNames(), "parse", "modify", "checkpoint"), "|") + `)\.[a-z_]+$`)
+	form := regexp.MustCompile(`^(` + strings.Join(append(sentinel.GateNames(), "parse", "modify", "checkpoint", "stream"), "|") + `)\.[a-z_]+$`)
 	found := map[string]bool{}
 	for _, dir := range []string{"sentinel", "limits", filepath.Join("orchestrator", "assembly")} {
 		require.NoError(t, filepath.WalkDir(filepath.Join("..", "..", dir), func(file string, e fs.DirEntry, err error) error {
@@ -59,7 +59,8 @@ func TestCodesAreWhole(t *testing.T) {
 // What is on no list is never repeated, whatever it looks like.
 func TestWordsAreClosed(t *testing.T) {
 	for _, w := range []words{codes, gates, effects, failures, kinds, modes, outcomes, origins, statuses, runCodes, records, breakers,
-		canaries, refusals, agentStates, children, poolKinds, turnResults} {
+		canaries, refusals, agentStates, children, poolKinds, turnResults,
+		proxyFormats, proxyResults} {
 		require.NotEmpty(t, w)
 		for _, s := range []string{"cAnArY", "guard.cAnArY", "server\n", "model_cAnArY", "\xff"} {
 			require.Equal(t, other, w.pick(s))

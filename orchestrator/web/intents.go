@@ -112,7 +112,8 @@ func (s intents) onWay(w http.ResponseWriter, r *http.Request, v *visitor) {
 // showNoWay says why there is no page of a request.
 func (s intents) showNoWay(w http.ResponseWriter, r *http.Request, v *visitor, err error) {
 	if errors.Is(err, intake.ErrUnknownRequest) {
-		s.showFailure(w, v, failure{http.StatusNotFound, "No request has this address", "The address is wrong, or the request is in another ledger."})
+		s.showFailure(w, v, failure{http.StatusNotFound, "No request has this address",
+			"The address is wrong, or the request is in another ledger."})
 		return
 	}
 	s.showBroken(w, r, v, err)

@@ -54,7 +54,9 @@ func TestIntentPages(t *testing.T) {
 	inbox := h.o.Parts().Inbox
 	card, err := inbox.Show(t.Context(), waits.Approval)
 	require.NoError(t, err)
-	_, err = inbox.Answer(t.Context(), approval.Answer{Approval: waits.Approval, Word: approval.No, By: "bob", Via: "test", Digest: card.Digest})
+	_, err = inbox.Answer(t.Context(), approval.Answer{
+		Approval: waits.Approval, Word: approval.No, By: "bob", Via: "test", Digest: card.Digest,
+	})
 	require.NoError(t, err)
 	more := <-later
 	require.Equal(t, 200, more.StatusCode)

@@ -183,7 +183,7 @@ func (in *Inbox) Approve(ctx context.Context, c sentinel.Call, d sentinel.Decisi
 }
 
 // ApproveTelling implements sentinel.TellingApprover: asked is called once the question is on disk, where
-// List, Show and Answer find it.
+// List, Show and Answer find it. It isn't where people have answered the question already.
 func (in *Inbox) ApproveTelling(
 	ctx context.Context, c sentinel.Call, d sentinel.Decision, asked func(),
 ) (v sentinel.Verdict, err error) {
@@ -194,6 +194,9 @@ func (in *Inbox) ApproveTelling(
 	woken, leave := in.joinWait(q.id)
 	defer leave()
 	if err = in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.putInquiry(tx, q) }); err == nil {
+		if v, answered, err := in.readAnswers(ctx, q); err == nil && answered { // before a restart: no person is asked again
+			return v, nil
+		}
 		asked()
 	}
 	q.sheet = nil // it is on disk, and the wait may last hours
@@ -237,11 +240,19 @@ func (in *Inbox) awaitAnswers(ctx context.Context, q *inquiry, woken <-chan stru
 	}
 }
 
+// subjectOf is what rules of who may answer go by. The name of an unknown skill is a model's text.
+func subjectOf(c sentinel.Call) subject {
+	if c.Skill() == nil {
+		return subject{"", c.Effect()}
+	}
+	return subject{c.Name(), c.Effect()}
+}
+
 // newInquiry makes the question about a call.
 func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (*inquiry, error) {
 	q := &inquiry{id: d.ID, call: c, decision: d}
 	if first, ok := c.Follows(); ok {
-		q.after = subject{nameSkill(first), first.Effect()}
+		q.after = subjectOf(first)
 	}
 	q.requireBy(in.policy.Load())
 	if d.ID == "" || d.Expires.IsZero() {
@@ -262,7 +273,7 @@ func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (*inquiry, err
 
 // requireBy works out who may answer, by a policy.
 func (q *inquiry) requireBy(p *Policy) {
-	subjects := []subject{{nameSkill(q.call), q.call.Effect()}}
+	subjects := []subject{subjectOf(q.call)}
 	if q.after.skill != "" {
 		subjects = append(subjects, q.after)
 	}
@@ -395,7 +406,7 @@ func (in *Inbox) insertInquiry(tx *store.Tx, q *inquiry) error {
 	}
 	c, d, g := q.call, q.decision, q.call.Grant()
 	in.rows.mark(q.id)
-	_, err = tx.Exec(sqlInsert, q.id, c.Proposed().ID(), g.Conversation(), g.Turn(), g.Agent(), g.User(), nameSkill(c),
+	_, err = tx.Exec(sqlInsert, q.id, c.Proposed().ID(), g.Conversation(), g.Turn(), g.Agent(), g.User(), c.RecordName(),
 		string(c.Effect()), c.Outward(), c.Tainted(), q.digest, d.Asked.UnixMilli(), d.Expires.UnixMilli(), string(StatePending),
 		q.need.needed, q.after.skill, string(q.after.effect), g.Proposer(), sheet)
 	if err != nil {
@@ -443,14 +454,6 @@ func (in *Inbox) sayEdited(tx *store.Tx, q *inquiry) error {
 		return nil // the time to answer is over; the checkpoint says so
 	}
 	return err
-}
-
-// nameSkill is the name of a known skill; that of an unknown one is a model's text.
-func nameSkill(c sentinel.Call) string {
-	if c.Skill() == nil {
-		return ""
-	}
-	return c.Name()
 }
 
 // markOpen notes whether the approval has no end, and takes the note back with the submission.

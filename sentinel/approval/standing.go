@@ -133,7 +133,7 @@ func (in *Inbox) newOffer(c sentinel.Call, d sentinel.Decision) *StandingOffer {
 	_, follows := c.Follows()
 	_, edited := c.Edited()
 	policy := cmp.Or(d.Policy, in.o.PolicyDigest)
-	if policy == "" || c.Skill() == nil || follows || edited || c.Tainted() || d.Degraded || c.Grant().User() == "" {
+	if policy == "" || c.RecordName() == "" || follows || edited || c.Tainted() || d.Degraded || c.Grant().User() == "" {
 		return nil
 	}
 	rule, ok := findOnlyAsk(d)

@@ -21,7 +21,7 @@ func (j *Journal) Erase(ctx context.Context, ids ...int64) (int, error) {
 		part := ids[start:min(start+eraseStep, len(ids))]
 		erased := 0
 		err := j.st.Submit(ctx, func(tx *store.Tx) (err error) {
-			erased, err = eraseValues(tx, part)
+			erased, err = j.eraseValues(tx, part)
 			return err
 		})
 		if err != nil {
@@ -64,12 +64,14 @@ func (j *Journal) EraseTx(tx *store.Tx, o Owner) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return eraseValues(tx, ids)
+	return j.eraseValues(tx, ids)
 }
 
 // EraseValuesTx erases the values with these numbers in the submission of tx, and returns how
 // many there were. Call Cut once the submission is durable.
-func (j *Journal) EraseValuesTx(tx *store.Tx, ids ...int64) (int, error) { return eraseValues(tx, ids) }
+func (j *Journal) EraseValuesTx(tx *store.Tx, ids ...int64) (int, error) {
+	return j.eraseValues(tx, ids)
+}
 
 // Cut empties the write-ahead log of what was erased. ErrPending: a reader holds
 // it; call Cut again once that has gone.
@@ -109,7 +111,7 @@ func (j *Journal) eraseWhere(ctx context.Context, query string, arg any) (int, e
 			if err != nil {
 				return err
 			}
-			n, err = eraseValues(tx, ids)
+			n, err = j.eraseValues(tx, ids)
 			return err
 		})
 		if err != nil {
@@ -140,7 +142,8 @@ func collectNextIDs(tx *store.Tx, query string, arg any) (ids []int64, err error
 }
 
 // eraseValues overwrites the keys of values and deletes the values.
-func eraseValues(tx *store.Tx, ids []int64) (n int, err error) {
+func (j *Journal) eraseValues(tx *store.Tx, ids []int64) (n int, err error) {
+	j.noteErased(ids)
 	zeros := make([]byte, wrappedSize)
 	for _, id := range ids {
 		if _, err := tx.Exec(sqlEraseKey, zeros, id); err != nil {
@@ -155,9 +158,10 @@ func eraseValues(tx *store.Tx, ids []int64) (n int, err error) {
 	return n, nil
 }
 
-// cutWriteAheadLog empties the write-ahead log, which still has the pages as they were.
+// cutWriteAheadLog empties the write-ahead log, which still has the pages as they were, and the files that became
+// archives of values that moved on.
 func (j *Journal) cutWriteAheadLog(ctx context.Context) error {
-	if err := j.st.Checkpoint(ctx); err != nil {
+	if err := errors.Join(j.st.Checkpoint(ctx), j.st.CleanOlder(ctx)); err != nil {
 		return fmt.Errorf("%w: %w", ErrPending, err)
 	}
 	return nil

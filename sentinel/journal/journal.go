@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -76,6 +77,10 @@ type Journal struct {
 	// Owned by the store's writer goroutine.
 	last int64
 	ad   []byte
+
+	moving sync.Mutex
+	gone   *[]int64 // erased since values are copied to the next file; nil where none are
+	copied int64    // the last number that was
 }
 
 // Open opens the journal in st, creating its tables when missing. ErrKey: the
@@ -103,6 +108,7 @@ func Open(ctx context.Context, st *store.Store, ring KeyRing, opts Options) (*Jo
 		st.Unclaim("journal")
 		return nil, err
 	}
+	st.OnMove((*mover)(j))
 	return j, nil
 }
 

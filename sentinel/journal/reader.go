@@ -114,11 +114,13 @@ func (r *Reader) Get(ctx context.Context, id int64) (Value, error) {
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	var n int
-	if err := r.r.QueryRow(ctx, sqlHasKey, id).Scan(&n); err != nil {
+	var keys int
+	var last int64
+	if err := r.r.QueryRow(ctx, sqlHasKey, id).Scan(&keys, &last); err != nil {
 		return Value{}, fmt.Errorf("read journal: %w", err)
 	}
-	if n > 0 {
+	// The keys of erased values don't move on to the next file of the store.
+	if keys > 0 || r.r.File().Number > 1 && id >= 1 && id <= last {
 		return Value{}, ErrErased
 	}
 	return Value{}, ErrNotFound

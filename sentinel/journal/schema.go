@@ -30,7 +30,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	sqlSelect = `SELECT v.id, v.created, v.expires, v.call, v.conversation, v.user, v.kind, v.name, v.sealed, k.wrapped
 FROM journal_values v JOIN journal_keys k ON k.id = v.id`
 	sqlTables = `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'journal_values'`
-	sqlHasKey = `SELECT count(*) FROM journal_keys WHERE id = ?`
+
+	sqlHasKey = `SELECT count(*), (SELECT ifnull(max(id), 0) FROM journal_keys) FROM journal_keys WHERE id = ?`
 
 	sqlOfUser         = `SELECT id FROM journal_values WHERE user = ? LIMIT ?`
 	sqlOfConversation = `SELECT id FROM journal_values WHERE conversation = ? LIMIT ?`

@@ -151,7 +151,14 @@ func readEverything(t *testing.T, path string) (string, error) {
 		"SELECT idx, call FROM ledger_records INDEXED BY ledger_records_call ORDER BY call",
 		"SELECT idx, conversation FROM ledger_records INDEXED BY ledger_records_conversation ORDER BY conversation",
 		"SELECT idx, user FROM ledger_records INDEXED BY ledger_records_user ORDER BY user",
-		"SELECT idx, time FROM ledger_records INDEXED BY ledger_records_time ORDER BY time",
+		"SELECT idx, decision FROM ledger_records INDEXED BY ledger_records_decision WHERE decision <> '' ORDER BY decision",
+		"SELECT idx, skill FROM ledger_records INDEXED BY ledger_records_skill WHERE skill <> '' ORDER BY skill",
+		"SELECT idx, agent FROM ledger_records INDEXED BY ledger_records_agent WHERE agent <> '' ORDER BY agent",
+		"SELECT idx, gate FROM ledger_records INDEXED BY ledger_records_gate WHERE gate <> '' ORDER BY gate",
+		"SELECT idx, code FROM ledger_records INDEXED BY ledger_records_code WHERE code <> '' ORDER BY code",
+		"SELECT idx, outcome FROM ledger_records INDEXED BY ledger_records_outcome WHERE outcome NOT IN ('', 'allow', 'ok') ORDER BY outcome",
+		"SELECT idx, kind FROM ledger_records INDEXED BY ledger_records_kind WHERE kind NOT IN ('decision', 'outcome') ORDER BY kind",
+		"SELECT * FROM ledger_times ORDER BY start",
 		"SELECT * FROM ledger_hashes ORDER BY first", "SELECT * FROM ledger_heads ORDER BY size",
 	} {
 		if err := readRows(db, q, &out); err != nil {
@@ -235,7 +242,7 @@ func listByteKinds(t *testing.T, data []byte) []byteKind {
 var columnsOf = map[string][]string{
 	"ledger_records": {"idx", "id", "time", "kind", "call", "decision", "conversation", "user", "agent", "skill", "outcome", "gate",
 		"code", "body"},
-	"ledger_heads": {"size", "note"}, "ledger_hashes": {"first", "hashes"},
+	"ledger_heads": {"size", "note"}, "ledger_hashes": {"first", "hashes"}, "ledger_times": {"start", "oldest", "newest"},
 }
 
 // listRoots reads the root pages of tables and indexes.

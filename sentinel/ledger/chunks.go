@@ -13,8 +13,8 @@ import (
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
-// chunkSize is how many records are hashed at a time by one goroutine.
-const chunkSize = 4096
+// chunkSize is how many records are hashed at a time by one goroutine: a block of ledger_times.
+const chunkSize = timesBlock
 
 // maxHashers is how many goroutines hash records. Each has a connection of its own.
 const maxHashers = 4
@@ -24,7 +24,9 @@ type chunk struct {
 	from        int64
 	hashes      []tlog.Hash
 	first, last int64 // times of the first and the last that was read, in ns
+	blocks      []timesRow
 	lies        []Problem
+	signed      int64 // by keys of agents, of those that were checked
 	// short is set where the record behind the last hash could not be read as one; gap where it isn't there.
 	short, gap bool
 	err        error
@@ -33,15 +35,15 @@ type chunk struct {
 // errStop ends the reading of a chunk that is short.
 var errStop = errors.New("stop")
 
-// hashChunks hashes the records below end in several goroutines and gives the chunks out in order. Stop it by
-// cancelling ctx, and drain the channel.
-func hashChunks(ctx context.Context, r *store.Reader, end int64, derive DeriveFunc) <-chan chan chunk {
+// hashChunks hashes the records from one place up to another in several goroutines and gives the chunks out in order.
+// Stop it by cancelling ctx, and drain the channel.
+func hashChunks(ctx context.Context, r *store.Reader, begin, end int64, also rowChecks) <-chan chan chunk {
 	workers := min(maxHashers, runtime.GOMAXPROCS(0))
 	out := make(chan chan chunk, workers)
 	free := make(chan struct{}, workers)
 	go func() {
 		defer close(out)
-		for from := int64(0); from < end; from += chunkSize {
+		for from := begin; from < end; from += chunkSize {
 			select {
 			case free <- struct{}{}:
 			case <-ctx.Done():
@@ -50,7 +52,7 @@ func hashChunks(ctx context.Context, r *store.Reader, end int64, derive DeriveFu
 			done := make(chan chunk, 1)
 			go func() {
 				defer func() { <-free }()
-				done <- hashChunk(ctx, r, from, min(from+chunkSize, end), derive)
+				done <- hashChunk(ctx, r, from, min(from+chunkSize, end), also)
 			}()
 			select {
 			case out <- done:
@@ -66,7 +68,7 @@ func hashChunks(ctx context.Context, r *store.Reader, end int64, derive DeriveFu
 const sqlChunk = "SELECT " + sqlColumns + " FROM ledger_records WHERE idx >= ? AND idx < ? ORDER BY idx"
 
 // hashChunk hashes the records from one index to another.
-func hashChunk(ctx context.Context, r *store.Reader, from, to int64, derive DeriveFunc) chunk {
+func hashChunk(ctx context.Context, r *store.Reader, from, to int64, also rowChecks) chunk {
 	c := chunk{from: from, hashes: make([]tlog.Hash, 0, to-from)}
 	var leaf []byte
 	c.err = r.Scan(ctx, sqlChunk, func(row []driver.Value) error {
@@ -84,10 +86,9 @@ func hashChunk(ctx context.Context, r *store.Reader, from, to int64, derive Deri
 			c.first = ns
 		}
 		c.last = ns
+		c.blocks = addTime(c.blocks, index, from, ns)
 		c.hashes = append(c.hashes, tlog.RecordHash(leaf))
-		if derive != nil {
-			c.lies = append(c.lies, findLies(row, index, derive)...)
-		}
+		also.check(&c, row, index)
 		return nil
 	}, from, to)
 	if errors.Is(c.err, errStop) {
@@ -95,6 +96,28 @@ func hashChunk(ctx context.Context, r *store.Reader, from, to int64, derive Deri
 	}
 	c.gap = c.gap || !c.short && int64(len(c.hashes)) < to-from
 	return c
+}
+
+// rowChecks are what is checked of each record beside its hash; nil ones are left out.
+type rowChecks struct {
+	derive DeriveFunc
+	agent  func(row []driver.Value, index int64) (signed bool, problem string)
+}
+
+func (k rowChecks) check(c *chunk, row []driver.Value, index int64) {
+	if k.derive != nil {
+		c.lies = append(c.lies, findLies(row, index, k.derive)...)
+	}
+	if k.agent == nil {
+		return
+	}
+	signed, problem := k.agent(row, index)
+	if signed {
+		c.signed++
+	}
+	if problem != "" {
+		c.lies = append(c.lies, Problem{Kind: BadAgent, From: index, To: index + 1, Detail: problem})
+	}
 }
 
 // appendRow is appendLeaf for a row of sqlColumns. ok is false where a column has another type than it was

@@ -31,12 +31,23 @@
 // A statement that updates or deletes a record is an error of that statement, by a trigger. It keeps accidents away;
 // the owner of the file can drop it, and Verify finds that.
 //
+// # More than one file
+//
+// [Archiver] closes the file in use and has another go on, with a tree, an origin and a key of its own. Places of
+// records count through all files. Reader, proofs and Verify go through those that are there. [OpenWith] opens the
+// ledger with the keys of a key folder, and finishes what a kill in the midst of an archive left.
+//
 // # What not to do
+//
+//   - Do not open the ledger of a key folder with Open: after a kill the key of the newest file may still wait in it
+//     under another name.
 //
 //   - Do not put argument values, results or other free text into an Entry: it
 //     cannot be erased. Codes, names, numbers and salted
 //     digests belong here; values belong into the journal.
+//
 //   - Do not sign with one key for two databases: their heads would be taken
 //     for each other's.
+//
 //   - Do not act on an index before Submit has returned nil.
 package ledger

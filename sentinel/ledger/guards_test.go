@@ -54,7 +54,7 @@ func TestGuardsOfOlderLedgers(t *testing.T) {
 	report, err := Verify(t.Context(), path, VerifyOptions{PublicKey: s.PublicKey()})
 	require.ErrorIs(t, err, ErrTampered)
 	require.Equal(t, BadSchema, report.Problems[0].Kind, "they were taken away")
-	exec(`UPDATE store_migrations SET version = 1 WHERE name = 'ledger'`)
+	exec(`UPDATE store_migrations SET version = 2 WHERE name = 'ledger'`)
 	report, err = Verify(t.Context(), path, VerifyOptions{PublicKey: s.PublicKey()})
 	require.NoError(t, err)
 	require.True(t, report.OK(), "it is of before")

@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"context"
+	"crypto/ed25519"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -18,6 +20,9 @@ var ErrTampered = errors.New("ledger was tampered with")
 
 // ErrDuplicate is returned by AppendTx for an id that is already recorded.
 var ErrDuplicate = errors.New("a record with this id exists")
+
+// ErrClosed is returned by Open for a file of the ledger that was closed: another goes on in its place.
+var ErrClosed = errors.New("this file of the ledger was closed")
 
 // Options of a ledger; the zero value is all defaults.
 type Options struct {
@@ -36,14 +41,19 @@ type Ledger struct {
 	// Owned by the store's writer goroutine.
 	durable   edge        // as of the last commit
 	next      edge        // with what this group appended
+	base      int64       // the place of the first record
 	leaves    []tlog.Hash // appended in this group, not yet in the tree
+	times     []time.Time // of these records
 	buf       []byte      // the leaf being encoded
 	stored    []byte      // hashes of this group, in storage order
 	pending   []byte      // head signed for this group
 	successor *Signer     // signs this group's head too, and all later ones
+	voucher   *Signer     // signs this group's head too: the last key of the file before
 	stale     bool        // a group was lost: look again at what the database holds
+	before    []Before    // the files that this one goes on from
 
-	newest atomic.Pointer[[]byte]
+	newest   atomic.Pointer[[]byte]
+	upcoming atomic.Pointer[upcoming] // while another file is made to go on in place of this one
 }
 
 // Open opens the ledger in st, creating its tables when missing. It checks that
@@ -71,11 +81,15 @@ func Open(ctx context.Context, st *store.Store, signer *Signer, opts Options) (*
 		st.Unclaim("ledger")
 		return nil, err
 	}
+	st.OnMove((*mover)(l))
 	st.OnSeal(l.sealGroup)
 	st.OnCommit(l.onCommit)
 	st.OnRollback(l.onRollback)
 	return l, nil
 }
+
+// PublicKey is the key that verifies the newest head.
+func (l *Ledger) PublicKey() string { return l.signer.Load().public }
 
 // AppendTx appends e in the submission of tx and returns its index, counted
 // from 0. ErrEntry: e is not acceptable. ErrDuplicate: its id is taken. The
@@ -84,10 +98,33 @@ func (l *Ledger) AppendTx(tx *store.Tx, e Entry) (int64, error) {
 	if err := e.Validate(); err != nil {
 		return 0, err
 	}
-	if e.Kind == KindKeyRotated || e.Kind == KindRestored {
+	if e.Kind == KindKeyRotated || e.Kind == KindRestored || e.Kind == KindContinued || e.Kind == KindClosed ||
+		e.Kind == KindAgentKey {
 		return 0, fmt.Errorf("%w: kind %s is the ledger's own", ErrEntry, e.Kind)
 	}
 	return l.appendRecord(tx, e)
+}
+
+// SignAs signs e, of which the agent must be the key's, and adds to its body the key, the certificate by the ledger's key and
+// the signature. The signature covers all fields and the body before. Nothing may change e afterwards. ErrEntry: the
+// body is no JSON object with a member, or the agent is another.
+func (l *Ledger) SignAs(k *AgentKey, e *Entry) error {
+	n := len(e.Body) - 1
+	if e.Agent != k.agent || n < len(`{"":0`) || e.Body[0] != '{' || e.Body[n] != '}' {
+		return fmt.Errorf("%w: it can't be signed by agent %q: its body is no object, or it is another agent's", ErrEntry, k.agent)
+	}
+	cert, err := k.certify(l.signer.Load())
+	if err != nil {
+		return err
+	}
+	sig := ed25519.Sign(k.private, agentText(nil, &Record{Entry: *e}))
+	body := make([]byte, 0, n+signedLength)
+	body = append(append(append(body, e.Body[:n]...), keyPart...), k.public...)
+	body = append(append(body, certPart...), cert...)
+	body = append(append(body, sigPart...), encodeAgent(sig)...)
+	body = append(body, signedEnd...)
+	e.Body = body
+	return nil
 }
 
 func (l *Ledger) appendRecord(tx *store.Tx, e Entry) (int64, error) {
@@ -96,7 +133,7 @@ func (l *Ledger) appendRecord(tx *store.Tx, e Entry) (int64, error) {
 			return 0, err
 		}
 	}
-	r := Record{Index: l.durable.size + int64(len(l.leaves)), Entry: e}
+	r := Record{Index: l.base + l.durable.size + int64(len(l.leaves)), Entry: e}
 	n, err := tx.Exec(sqlInsert, r.Index, e.ID, e.Time.UnixNano(), e.Kind, e.Call, e.Decision, e.Conversation,
 		e.User, e.Agent, e.Skill, e.Outcome, e.Gate, e.Code, []byte(e.Body))
 	if err != nil {
@@ -107,8 +144,8 @@ func (l *Ledger) appendRecord(tx *store.Tx, e Entry) (int64, error) {
 	}
 	l.buf = appendLeaf(l.buf[:0], &r)
 	mark := len(l.leaves)
-	tx.OnUndo(func() { l.leaves = l.leaves[:mark] })
-	l.leaves = append(l.leaves, tlog.RecordHash(l.buf))
+	tx.OnUndo(func() { l.leaves, l.times = l.leaves[:mark], l.times[:mark] })
+	l.leaves, l.times = append(l.leaves, tlog.RecordHash(l.buf)), append(l.times, e.Time)
 	return r.Index, nil
 }
 
@@ -126,9 +163,14 @@ func (l *Ledger) sealGroup(tx *store.Tx) error {
 	if _, err := tx.Exec(sqlInsertHashes, first, l.stored); err != nil {
 		return fmt.Errorf("store tree hashes: %w", err)
 	}
+	if err := l.putTimes(tx); err != nil {
+		return err
+	}
 	signers := []*Signer{l.signer.Load()}
-	if l.successor != nil {
-		signers = append(signers, l.successor)
+	for _, also := range []*Signer{l.successor, l.voucher} {
+		if also != nil {
+			signers = append(signers, also)
+		}
 	}
 	head := Head{Origin: signers[0].signer.Name(), Size: l.next.size, Root: l.next.computeRoot(), Time: l.now()}
 	signed, err := head.signAsNote(signers...)
@@ -142,13 +184,27 @@ func (l *Ledger) sealGroup(tx *store.Tx) error {
 	return nil
 }
 
+// putTimes keeps between which times the group's records lie, by blocks.
+func (l *Ledger) putTimes(tx *store.Tx) error {
+	var blocks []timesRow
+	for i, at := range l.times {
+		blocks = addTime(blocks, l.base+l.durable.size+int64(i), l.base, at.UnixNano())
+	}
+	for _, b := range blocks {
+		if _, err := tx.Exec(sqlPutTimes, b.start, b.oldest, b.newest); err != nil {
+			return fmt.Errorf("store times: %w", err)
+		}
+	}
+	return nil
+}
+
 // onCommit takes over the tree of a group that is durable.
 func (l *Ledger) onCommit() {
 	if len(l.leaves) == 0 {
 		return
 	}
 	l.next.copyTo(&l.durable)
-	l.leaves = l.leaves[:0]
+	l.leaves, l.times = l.leaves[:0], l.times[:0]
 	signed := l.pending
 	l.newest.Store(&signed)
 	if l.successor != nil {
@@ -161,7 +217,7 @@ func (l *Ledger) onCommit() {
 // SQLite may then find the group whole when it opens the file again. So onRollback
 // does not rely on what is in memory.
 func (l *Ledger) onRollback() {
-	l.leaves, l.pending, l.successor, l.stale = l.leaves[:0], nil, nil, true
+	l.leaves, l.times, l.pending, l.successor, l.stale = l.leaves[:0], l.times[:0], nil, nil, true
 }
 
 // ExportHead returns the newest durable head. Keep the head where an attacker on the
@@ -175,15 +231,21 @@ func (l *Ledger) ExportHead(context.Context) ([]byte, error) {
 	return append([]byte(nil), *p...), nil
 }
 
+// Prove returns a proof that the record of this index is in the ledger, under the newest head of its file.
+// ErrNotFound: the head covers no such record, or its file isn't there. ErrTampered: the stored tree has holes.
+func (l *Ledger) Prove(ctx context.Context, index int64) (Proof, error) {
+	return l.ProveRecord(ctx, l.signer.Load().public, index)
+}
+
 // loadRightEdge reads the right edge and holds it against the newest head.
 func (l *Ledger) loadRightEdge(tx *store.Tx) error {
-	count, signed, err := readNewestHead(tx)
+	ends, signed, err := readEnds(tx)
 	if err != nil {
 		return err
 	}
 	if signed == nil {
-		if count > 0 {
-			return fmt.Errorf("%w: %d records and no signed head", ErrTampered, count)
+		if ends.count > 0 {
+			return fmt.Errorf("%w: %d records and no signed head", ErrTampered, ends.count)
 		}
 		l.durable, l.stale = edge{}, false
 		return nil
@@ -194,8 +256,8 @@ func (l *Ledger) loadRightEdge(tx *store.Tx) error {
 		return fmt.Errorf("newest head: %w: it says that %s signed it, and the key is %s: restore the key folder that belongs to this file, "+
 			"or the file that belongs to this key", err, strings.Join(SignedBy(signed), ", "), NameKey(signer.public))
 	}
-	if head.Size != count {
-		return fmt.Errorf("%w: %d records, the newest head has %d", ErrTampered, count, head.Size)
+	if head.Size != ends.count {
+		return fmt.Errorf("%w: %d records, the newest head has %d", ErrTampered, ends.count, head.Size)
 	}
 	e := edge{size: head.Size}
 	for _, i := range listEdgeIndexes(head.Size) {
@@ -208,20 +270,56 @@ func (l *Ledger) loadRightEdge(tx *store.Tx) error {
 	if head.Size == 0 || e.computeRoot() != head.Root {
 		return fmt.Errorf("%w: stored tree does not have the root of the newest head", ErrTampered)
 	}
-	l.durable, l.stale = e, false
+	if l.before, err = ends.readBefore(); err != nil {
+		return err
+	}
+	l.base, l.durable, l.stale = ends.base, e, false
 	l.newest.Store(&signed)
 	return nil
 }
 
-// readNewestHead returns the number of records and the newest head, nil if none.
-func readNewestHead(tx *store.Tx) (count int64, signed []byte, err error) {
-	if _, err := tx.QueryRow([]any{&count}, sqlCount); err != nil {
-		return 0, nil, fmt.Errorf("read ledger: %w", err)
+// fileEnds are where the records of a file begin and end.
+type fileEnds struct {
+	base, count int64
+	first, last Record
+}
+
+// readEnds reads the ends of the file and its newest head, nil if none.
+func readEnds(tx *store.Tx) (e fileEnds, signed []byte, err error) {
+	for order, into := range map[string]*Record{"ASC": &e.first, "DESC": &e.last} {
+		query := "SELECT idx, kind, body FROM ledger_records ORDER BY idx " + order + " LIMIT 1"
+		var body []byte
+		found, err := tx.QueryRow([]any{&into.Index, &into.Kind, &body}, query)
+		if err != nil {
+			return e, nil, fmt.Errorf("read ledger: %w", err)
+		}
+		if into.Body = body; found {
+			e.count = 1
+		}
+	}
+	if e.base = e.first.Index; e.count > 0 {
+		e.count = e.last.Index + 1 - e.base
 	}
 	if _, err := tx.QueryRow([]any{&signed}, sqlNewestHead); err != nil {
-		return 0, nil, fmt.Errorf("read heads: %w", err)
+		return e, nil, fmt.Errorf("read heads: %w", err)
 	}
-	return count, signed, nil
+	return e, signed, nil
+}
+
+// readBefore reads what the file goes on from. The error is ErrClosed where another file goes on from this one.
+func (e fileEnds) readBefore() ([]Before, error) {
+	var c closedBody
+	if e.last.Kind == KindClosed && json.Unmarshal(e.last.Body, &c) == nil {
+		return nil, fmt.Errorf("%w: it goes on in file %d, which is not there: restore it", ErrClosed, c.Number)
+	}
+	if e.base == 0 {
+		return nil, nil
+	}
+	b, ok := readContinued(&e.first)
+	if !ok {
+		return nil, fmt.Errorf("%w: it begins at record %d and does not say what it goes on from", ErrTampered, e.base)
+	}
+	return b.Before, nil
 }
 
 // readStoredHash returns one hash of the tree by tlog's index.

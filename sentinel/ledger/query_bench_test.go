@@ -1,98 +1,56 @@
 package ledger_test
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/vedette-dev/vedette/sentinel/ledger"
-	"github.com/vedette-dev/vedette/sentinel/store"
+	"github.com/vedette-dev/vedette/sentinel/ledger/ledgertest"
 )
 
-// benchBegan is when the first record of a filled ledger was written; each is two seconds later than the
-// one before.
-var benchBegan = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// filledEntry is the n-th record: of 5,000 users with 20 conversations each, 60 skills, a denial in 50.
-func filledEntry(n int) ledger.Entry {
-	user := n * 7919 % 5000
-	e := ledger.Entry{
-		ID: fmt.Sprintf("r-%09d", n), Time: benchBegan.Add(time.Duration(n) * 2 * time.Second), Kind: "decision",
-		Call: fmt.Sprintf("c-%09d", n/2), Decision: fmt.Sprintf("d-%09d", n/2), User: fmt.Sprintf("user-%d", user),
-		Conversation: fmt.Sprintf("conv-%d-%d", user, n/5000%20), Agent: "email_agent", Skill: fmt.Sprintf("skill.s%d", n*31%60),
-		Outcome: "allow", Body: benchBody,
-	}
-	switch {
-	case n%2 == 1:
-		e.Kind, e.Outcome = "outcome", "ok"
-	case n%100 == 0:
-		e.Outcome, e.Gate, e.Code = "deny", "permission", "permission.rule"
-	case n%10_002 == 0:
-		e.Outcome, e.Gate, e.Code = "deny", "guard", "guard.path"
-	}
-	return e
-}
-
-// fillLedger writes so many records.
-func fillLedger(b *testing.B, path string, records int) {
-	b.Helper()
-	st, led, _ := benchStack(b, path)
-	const group = 5000
-	for from := 0; from < records; from += group {
-		require.NoError(b, st.Submit(b.Context(), func(tx *store.Tx) error {
-			for n := from; n < min(from+group, records); n++ {
-				if _, err := led.AppendTx(tx, filledEntry(n)); err != nil {
-					return err
-				}
-			}
-			return nil
-		}))
-	}
-	require.NoError(b, st.Close())
-}
-
-// BenchmarkNewest measures the newest 50 records by each filter, beside a bare select of the newest 50.
-// VEDETTE_BENCH_RECORDS says how many there are.
+// BenchmarkNewest measures the newest 50 records by each filter, beside a bare select of the newest 50. See
+// ledgertest.Open for how many records there are.
 func BenchmarkNewest(b *testing.B) {
-	records := 100_000
-	if n, err := strconv.Atoi(os.Getenv("VEDETTE_BENCH_RECORDS")); err == nil {
-		records = n
-	}
-	path := filepath.Join(b.TempDir(), "ledger.db")
-	began := time.Now()
-	fillLedger(b, path, records)
-	b.Logf("%d records in %v", records, time.Since(began).Round(time.Second))
-	r, err := ledger.OpenReader(b.Context(), path)
+	l := ledgertest.Open(b)
+	r, err := ledger.OpenReader(b.Context(), l.Path)
 	require.NoError(b, err)
 	defer func() { require.NoError(b, r.Close()) }()
-	newest := filledEntry(records - 1).Time
+	newest := ledgertest.Entry(l.Records - 1).Time
+	at := func(i int) int { return i * 7919 % l.Records }
+	day := newest.Add(-24 * time.Hour)
 	for _, f := range []struct {
 		name  string
 		query func(i int) ledger.Query
 	}{
 		{"bare", func(int) ledger.Query { return ledger.Query{} }},
-		{"user", func(i int) ledger.Query { return ledger.Query{User: fmt.Sprintf("user-%d", i*13%5000)} }},
-		{"conversation", func(i int) ledger.Query {
-			return ledger.Query{Conversation: fmt.Sprintf("conv-%d-%d", i*13%5000, i%20)}
-		}},
-		{"call", func(i int) ledger.Query { return ledger.Query{Call: fmt.Sprintf("c-%09d", i*379%(records/2))} }},
-		{"decision", func(i int) ledger.Query { return ledger.Query{Decision: fmt.Sprintf("d-%09d", i*379%(records/2))} }},
-		{"since 24h", func(int) ledger.Query { return ledger.Query{Since: newest.Add(-24 * time.Hour)} }},
-		{"since 24h, guard", func(int) ledger.Query { return ledger.Query{Since: newest.Add(-24 * time.Hour), Gate: "guard"} }},
-		{"until, deny", func(int) ledger.Query { return ledger.Query{Until: benchBegan.Add(24 * time.Hour), Outcome: "deny"} }},
-		{"outcome deny", func(int) ledger.Query { return ledger.Query{Outcome: "deny"} }},
-		{"gate guard", func(int) ledger.Query { return ledger.Query{Gate: "guard"} }},
-		{"skill", func(i int) ledger.Query { return ledger.Query{Skill: fmt.Sprintf("skill.s%d", i%60)} }},
+		{"id", func(i int) ledger.Query { return ledger.Query{ID: ledgertest.RecordID(at(i))} }},
+		{"user", func(i int) ledger.Query { return ledger.Query{User: ledgertest.User(at(i))} }},
+		{"conversation", func(i int) ledger.Query { return ledger.Query{Conversation: ledgertest.ConversationID(at(i))} }},
+		{"call", func(i int) ledger.Query { return ledger.Query{Call: ledgertest.CallID(at(i))} }},
+		{"decision", func(i int) ledger.Query { return ledger.Query{Decision: ledgertest.DecisionID(at(i))} }},
+		{"skill", func(i int) ledger.Query { return ledger.Query{Skill: ledgertest.Entry(at(i)).Skill} }},
+		{"skill, rare", func(int) ledger.Query { return ledger.Query{Skill: "skill.rare"} }},
 		{"skill, none", func(int) ledger.Query { return ledger.Query{Skill: "skill.none"} }},
-		{"user, deny", func(i int) ledger.Query {
-			return ledger.Query{User: fmt.Sprintf("user-%d", i*13%5000), Outcome: "deny"}
+		{"agent, rare", func(int) ledger.Query { return ledger.Query{Agent: "rare_agent"} }},
+		{"outcome allow", func(int) ledger.Query { return ledger.Query{Outcome: "allow"} }},
+		{"outcome deny", func(int) ledger.Query { return ledger.Query{Outcome: "deny"} }},
+		{"outcome ask, none", func(int) ledger.Query { return ledger.Query{Outcome: "ask"} }},
+		{"gate guard", func(int) ledger.Query { return ledger.Query{Gate: "guard"} }},
+		{"code", func(int) ledger.Query { return ledger.Query{Code: ledgertest.Entry(18).Code} }},
+		{"kind, none", func(int) ledger.Query { return ledger.Query{Kind: "held"} }},
+		{"three gates", func(int) ledger.Query {
+			return ledger.Query{Columns: []ledger.Column{{Name: "gate", OneOf: []string{"guard", "scope", "permission"}}}}
 		}},
+		{"since 24h", func(int) ledger.Query { return ledger.Query{Since: day} }},
+		{"since 24h, guard", func(int) ledger.Query { return ledger.Query{Since: day, Gate: "guard"} }},
+		{"until, deny", func(int) ledger.Query {
+			return ledger.Query{Until: ledgertest.Began.Add(24 * time.Hour), Outcome: "deny"}
+		}},
+		{"user, deny", func(i int) ledger.Query { return ledger.Query{User: ledgertest.User(at(i)), Outcome: "deny"} }},
+		{"skill, guard", func(i int) ledger.Query { return ledger.Query{Skill: ledgertest.Entry(at(i)).Skill, Gate: "guard"} }},
 	} {
 		b.Run(f.name, func(b *testing.B) {
 			var took []time.Duration

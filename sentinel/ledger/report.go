@@ -28,6 +28,10 @@ const (
 	BadKey = "key"
 	// BadColumn: a column, which queries go by, is not what the body of its record says.
 	BadColumn = "column"
+	// BadLink: a file does not go on from the one before it as that was signed.
+	BadLink = "link"
+	// BadAgent: a record bears the signature of a key that is none of its agent's, or not any more.
+	BadAgent = "agent"
 	// Rollback: a head kept elsewhere covers more than there is.
 	Rollback = "rollback"
 	// Fork: a head kept elsewhere covers other records than these.
@@ -79,6 +83,8 @@ type Report struct {
 	RollbackExcluded int64 `json:"rollback_excluded"`
 	// Cosigned is how many cosignatures of witnesses those heads bear.
 	Cosigned int `json:"cosigned"`
+	// AgentSigned is how many records are signed by keys of their agents, where that was checked.
+	AgentSigned int64 `json:"agent_signed,omitempty"`
 	// Keys are the public keys that signed, the oldest first, as the records link them.
 	Keys []string `json:"keys,omitempty"`
 	// Problems are the findings, records first. Reading stops at the first

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -64,8 +65,9 @@ type headStream struct {
 	size    int64 // of the head in note; 0 before the first
 	note    []byte
 	ended   bool
-	count   int64 // heads given out
-	skipped bool  // a head had a size that no group ended with
+	count   int64  // heads given out
+	origin  string // of the first head, whose signature is not checked
+	skipped bool   // a head had a size that no group ended with
 }
 
 func newHeadStream(ctx context.Context, tx *sql.Tx) (*headStream, error) {
@@ -73,8 +75,15 @@ func newHeadStream(ctx context.Context, tx *sql.Tx) (*headStream, error) {
 	if err := tx.QueryRowContext(ctx, `SELECT ifnull(max(size), 0) FROM ledger_heads`).Scan(&s.newest); err != nil {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT size, note FROM ledger_heads ORDER BY size`)
-	s.rows = rows
+	var first []byte
+	err := tx.QueryRowContext(ctx, `SELECT note FROM ledger_heads ORDER BY size LIMIT 1`).Scan(&first)
+	if h, perr := PeekHead(first); err == nil && perr == nil {
+		s.origin = h.Origin
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	s.rows, err = tx.QueryContext(ctx, `SELECT size, note FROM ledger_heads ORDER BY size`)
 	return s, err
 }
 

@@ -3,8 +3,12 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -32,11 +36,15 @@ type VerifyOptions struct {
 	SkipIndexes bool
 	// Derive, if set, says what bodies say of the columns beside them, which is compared.
 	Derive DeriveFunc
+	// Agents has the signatures of agents checked.
+	Agents bool
 }
 
-// Verify checks the ledger in a database file with nothing but that file and the
-// public key. Another process may write to the file meanwhile. Verify makes every
+// Verify checks the ledger in a database with nothing but its files and the
+// public key. Another process may write to it meanwhile. Verify makes every
 // leaf again from the columns, and compares the root at every stored head.
+//
+// Of a ledger in several files it verifies those that are there, and that each goes on from the one before.
 //
 // The error is nil when everything agrees. It is an ErrTampered when something
 // does not, and the report says what. ErrHead: a head in the options is not one by
@@ -51,8 +59,10 @@ func Verify(ctx context.Context, path string, opts VerifyOptions) (Report, error
 	if err != nil {
 		return Report{}, asTampered(err)
 	}
-	v.reader = Reader{r: r}
-	err = r.Snapshot(ctx, func(tx *sql.Tx) error { return v.verifyAll(ctx, tx) })
+	files, err := r.Files(ctx)
+	if err == nil {
+		err = v.verifyFiles(ctx, files)
+	}
 	err = asTampered(errors.Join(err, r.Close()))
 	v.report.addCaveats(opts)
 	if err == nil {
@@ -94,20 +104,37 @@ func asTampered(err error) error {
 type verification struct {
 	report   Report
 	options  VerifyOptions
-	reader   Reader
 	ring     *Keyring
 	every    int64
-	external map[int64][]Head
-	largest  int64 // size of the largest external head
+	external []Head
+	agents   *agentChecks        // nil where they aren't checked
+	files    []*fileVerification // the oldest first
+}
 
+// fileVerification is the verification of one file.
+type fileVerification struct {
+	*verification
+	part
+
+	origin string           // of its heads
+	kept   map[int64][]Head // those that were kept elsewhere, by size
+	first  *Record          // where it goes on from another file
+	last   *Record
+	count  int64 // of its records
+	proved int64 // of them, from the first on
 	tree   edge
 	stored *hashStream
 	heads  *headStream
+	times  bool // the file has the table of times
+	blocks []timesRow
 	// suspects are records whose hash is not the stored one, since the last
 	// head that agreed. Which of the two was changed, the next head tells.
 	suspects []suspect
 	treeBad  int64 // index of the first stored hash that differs, or -1
-	stop     bool
+	// end is the size of the tree with which the next file says that this one ended, 0 for none; endRoot is its root.
+	end     int64
+	endRoot tlog.Hash
+	stop    bool
 }
 
 func newVerification(opts VerifyOptions) (*verification, error) {
@@ -115,52 +142,58 @@ func newVerification(opts VerifyOptions) (*verification, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &verification{
-		options: opts, ring: ring, every: max(opts.SignatureEvery, 1), external: map[int64][]Head{}, treeBad: -1,
-	}, nil
+	v := &verification{options: opts, ring: ring, every: max(opts.SignatureEvery, 1)}
+	if opts.Agents {
+		v.agents = &agentChecks{ended: map[string]int64{}, known: map[certifiedKey]int{}}
+	}
+	return v, nil
 }
 
-// verifyAll reads one snapshot of the database from start to end.
-func (v *verification) verifyAll(ctx context.Context, tx *sql.Tx) error {
-	if err := v.checkSchema(ctx, tx); err != nil || v.stop {
-		return err
+// verifyFiles verifies the files, of which the newest comes first.
+func (v *verification) verifyFiles(ctx context.Context, files []*store.Reader) error {
+	for _, r := range slices.Backward(files) {
+		v.files = append(v.files, &fileVerification{verification: v, part: part{r: r}, treeBad: -1})
 	}
-	if err := v.linkKeys(ctx, tx); err != nil {
+	if err := v.readLinks(ctx); err != nil {
 		return err
 	}
 	headErr := v.takeHeads() // the records may say why, so it is told after them
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM ledger_records`).Scan(&v.report.Records); err != nil {
-		return err
+	for _, f := range v.files {
+		if f.stop { // its schema is another's
+			continue
+		}
+		if err := f.r.Snapshot(ctx, func(tx *sql.Tx) error { return f.verify(ctx, tx) }); err != nil {
+			return err
+		}
 	}
-	var err error
-	if v.stored, err = newHashStream(ctx, tx); err != nil {
-		return err
-	}
-	defer v.stored.close()
-	if v.heads, err = newHeadStream(ctx, tx); err != nil {
-		return err
-	}
-	defer v.heads.close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	indexes := v.startIndexCheck(ctx)
-	if err := errors.Join(v.walkRecords(ctx, tx), v.checkEnd()); err != nil {
-		return err
-	}
-	if err := indexes(&v.report); err != nil {
-		return err
-	}
+	v.checkLinks()
+	v.sumUp()
 	if v.report.OK() {
 		return headErr
 	}
 	return nil
 }
 
-// linkKeys reads which keys the one that was given is linked to.
-func (v *verification) linkKeys(ctx context.Context, tx *sql.Tx) error {
-	list, err := readHandovers(ctx, tx.QueryContext)
-	if err != nil {
-		return err
+// readLinks reads which keys the one that was given is linked to, and how the files go on from each other.
+func (v *verification) readLinks(ctx context.Context) error {
+	var list []handover
+	for _, f := range v.files {
+		err := f.r.Snapshot(ctx, func(tx *sql.Tx) error {
+			if err := f.checkSchema(ctx, tx); err != nil || f.stop {
+				return err
+			}
+			if err := f.readEnds(ctx, tx); err != nil {
+				return err
+			}
+			found, err := readHandovers(ctx, tx.QueryContext, f.base)
+			if list = append(list, found...); err != nil || v.agents == nil {
+				return err
+			}
+			return v.agents.readAgentKeys(ctx, tx)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	ring, broken, err := newKeyring(v.options.PublicKey, list)
 	if err != nil {
@@ -170,7 +203,171 @@ func (v *verification) linkKeys(ctx context.Context, tx *sql.Tx) error {
 		v.report.add(BadKey, index, index+1, "hands over to another key, and the head over it is not signed by both")
 	}
 	v.ring, v.report.Keys = ring, ring.Keys()
+	if v.agents != nil {
+		v.agents.ring = ring
+	}
+	for i, f := range v.files[1:] {
+		if b, ok := f.continues(); ok {
+			h, _ := PeekHead([]byte(b.last().Head)) // continues has read it
+			v.files[i].end = h.Size
+		}
+	}
 	return nil
+}
+
+// readEnds reads the first and the last record of the file.
+func (v *fileVerification) readEnds(ctx context.Context, tx *sql.Tx) error {
+	for _, end := range []struct {
+		order string
+		into  **Record
+	}{{"", &v.first}, {" DESC", &v.last}} {
+		rows, err := tx.QueryContext(ctx, "SELECT "+sqlColumns+" FROM ledger_records ORDER BY idx"+end.order+" LIMIT 1")
+		if err != nil {
+			return err
+		}
+		if rows.Next() {
+			var rec Record
+			if scanRecord(rows, &rec) == nil { // what has other types is found later
+				*end.into = &rec
+			}
+		}
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil { //nolint:sqlclosecheck // in a loop
+			return err
+		}
+	}
+	if v.first != nil && v.first.Index > 0 {
+		v.base = v.first.Index
+	}
+	return nil
+}
+
+// continues returns what the file says that it goes on from.
+func (v *fileVerification) continues() (continuedBody, bool) {
+	if v.first == nil {
+		return continuedBody{}, false
+	}
+	return readContinued(v.first)
+}
+
+// verify reads one snapshot of the file from start to end.
+func (v *fileVerification) verify(ctx context.Context, tx *sql.Tx) error {
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM ledger_records`).Scan(&v.count); err != nil {
+		return err
+	}
+	v.report.Records += v.count
+	var err error
+	if v.stored, err = newHashStream(ctx, tx); err != nil {
+		return err
+	}
+	defer v.stored.close()
+	if v.heads, err = newHeadStream(ctx, tx); err != nil {
+		return err
+	}
+	defer v.heads.close()
+	v.origin, v.kept = v.heads.origin, map[int64][]Head{}
+	for _, h := range v.external {
+		if h.Origin == v.origin {
+			v.kept[h.Size] = append(v.kept[h.Size], h)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	indexes := v.startIndexCheck(ctx)
+	if err := errors.Join(v.walkRecords(ctx, tx), v.checkEnd()); err != nil {
+		return err
+	}
+	if err := v.checkTimes(ctx, tx); err != nil {
+		return err
+	}
+	return indexes(&v.report)
+}
+
+// checkLinks checks that each file goes on from the one before.
+func (v *verification) checkLinks() {
+	for i, f := range v.files {
+		if f.stop || f.count == 0 {
+			continue
+		}
+		b, ok := f.continues()
+		if f.base > 0 && !ok {
+			continue // walkRecords has told that records are gone before it
+		}
+		if i > 0 && f.base == 0 {
+			v.report.add(BadLink, f.base, f.base+1, "a file of the ledger does not say what it goes on from")
+			continue
+		}
+		if f.base > 0 {
+			f.checkLink(b, i)
+		}
+	}
+	newest := v.files[len(v.files)-1]
+	if newest.last != nil && newest.last.Kind == KindClosed {
+		v.report.Caveats = append(v.report.Caveats, "this is an archive: the ledger goes on in another file, which is not here")
+	}
+}
+
+// checkLink checks what a file says of those before it.
+func (v *fileVerification) checkLink(b continuedBody, i int) {
+	bad := func(detail string) { v.report.add(BadLink, v.base, v.base+1, detail) }
+	for n, before := range b.Before {
+		h, err := v.ring.ParseHead([]byte(before.Head))
+		if err != nil {
+			bad(fmt.Sprintf("the head with which file %d ended is not signed by its key", before.Number))
+			return
+		}
+		at := slices.IndexFunc(v.files[:i], func(o *fileVerification) bool { return o.base == before.From && (o.base > 0 || n == 0) })
+		if at < 0 {
+			if i == len(v.files)-1 { // told once
+				v.report.Caveats = append(v.report.Caveats, fmt.Sprintf(
+					"file %d, with records %d to %d, is not here and was not verified; how it ended is on record", before.Number, before.From,
+					before.From+h.Size))
+			}
+			continue
+		}
+		if n == len(b.Before)-1 {
+			v.checkNeighbour(v.files[at], h, bad)
+		}
+	}
+}
+
+// checkNeighbour checks that a file goes on from the one right before it, which ended with a head.
+func (v *fileVerification) checkNeighbour(before *fileVerification, h Head, bad func(string)) {
+	if before.stop { // what was wrong there is told
+		return
+	}
+	switch {
+	case before.origin != h.Origin || before.count < h.Size || before.endRoot != h.Root:
+		bad("the file before it is not the one that it goes on from")
+	case before.count == h.Size:
+		v.report.Caveats = append(v.report.Caveats,
+			fmt.Sprintf("file %d is not closed yet: the next start of the server does that", before.r.File().Number))
+	case before.count > h.Size+1 || before.last == nil || before.last.Kind != KindClosed:
+		bad("the file before it has records that were added after it was closed")
+	default:
+		var c closedBody
+		if json.Unmarshal(before.last.Body, &c) != nil || keyOrigin(c.Key) != v.origin {
+			bad("the file before it was closed for another file than this one")
+		}
+	}
+}
+
+// keyOrigin is the name of a public key, which is the origin of its heads.
+func keyOrigin(publicKey string) string {
+	name, _, _ := strings.Cut(publicKey, "+")
+	return name
+}
+
+// sumUp tells what the files came to together.
+func (v *verification) sumUp() {
+	whole := true
+	for _, f := range v.files {
+		if whole {
+			v.report.Proved += f.proved
+		}
+		whole = whole && f.proved == f.count
+		v.report.Unsigned += f.count - f.proved
+	}
+	v.checkRollback()
 }
 
 // takeHeads reads the heads that were kept elsewhere.
@@ -186,21 +383,20 @@ func (v *verification) takeHeads() error {
 			}
 			v.report.Cosigned++
 		}
-		v.external[h.Size] = append(v.external[h.Size], h)
-		v.largest = max(v.largest, h.Size)
+		v.external = append(v.external, h)
 	}
 	return nil
 }
 
 // checkSchema compares tables, indexes and triggers with those the ledger makes.
-func (v *verification) checkSchema(ctx context.Context, tx *sql.Tx) (err error) {
+func (v *fileVerification) checkSchema(ctx context.Context, tx *sql.Tx) (err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT name, ifnull(sql, '') FROM sqlite_schema
 WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' ORDER BY name`)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	found, guarded := map[string]bool{}, 0
+	found, guarded := map[string]string{}, 0
 	for rows.Next() {
 		var name, text string
 		if err := rows.Scan(&name, &text); err != nil {
@@ -210,10 +406,7 @@ WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' O
 			guarded++
 			continue
 		}
-		found[name] = true
-		if want, ok := expected[name]; !ok || want != text {
-			v.report.add(BadSchema, 0, 0, "database has a table, index, view or trigger on the ledger that is not its own")
-		}
+		found[name] = text
 	}
 	if err := rows.Err(); err != nil {
 		return err
@@ -221,13 +414,25 @@ WHERE tbl_name LIKE 'ledger\_%' ESCAPE '\' OR name LIKE 'ledger\_%' ESCAPE '\' O
 	if len(found) == 0 {
 		return ErrNoLedger
 	}
-	if len(found) < len(expected) && v.report.OK() {
+	expected := maps.Clone(expectedAlways)
+	if _, v.times = found["ledger_times"]; v.times {
+		maps.Copy(expected, expectedSecond)
+	} else {
+		maps.Copy(expected, expectedFirst)
+	}
+	before := int64(len(v.report.Problems))
+	for name, text := range found {
+		if want, ok := expected[name]; !ok || want != text {
+			v.report.add(BadSchema, 0, 0, "database has a table, index, view or trigger on the ledger that is not its own")
+		}
+	}
+	if len(found) < len(expected) && int64(len(v.report.Problems)) == before {
 		v.report.add(BadSchema, 0, 0, "a table or an index of the ledger is missing")
 	}
 	if version := readVersion(ctx, tx); version >= guardedVersion && guarded < len(guards) {
 		v.report.add(BadSchema, 0, 0, "a trigger that keeps the records from being changed is missing")
 	}
-	v.stop = !v.report.OK() // what a foreign table shows proves nothing
+	v.stop = int64(len(v.report.Problems)) > before // what a foreign table shows proves nothing
 	return nil
 }
 
@@ -239,7 +444,7 @@ func readVersion(ctx context.Context, tx *sql.Tx) (version int) {
 
 // walkRecords reads the records in order until the end or a head that disagrees. They are hashed beside the
 // snapshot: records don't change, and those that come meanwhile are left out.
-func (v *verification) walkRecords(ctx context.Context, tx *sql.Tx) error {
+func (v *fileVerification) walkRecords(ctx context.Context, tx *sql.Tx) error {
 	var lowest, end int64
 	row := tx.QueryRowContext(ctx, `SELECT ifnull(min(idx), 0), ifnull(max(idx) + 1, 0) FROM ledger_records`)
 	if err := row.Scan(&lowest, &end); err != nil {
@@ -249,8 +454,11 @@ func (v *verification) walkRecords(ctx context.Context, tx *sql.Tx) error {
 		v.stopWithProblem(Inserted, 0, 1, "a record stands before the first place")
 		return nil
 	}
+	if _, ok := v.continues(); lowest > 0 && !ok {
+		v.base = 0
+	}
 	ctx, cancel := context.WithCancel(ctx)
-	chunks := hashChunks(ctx, v.reader.r, end, v.options.Derive)
+	chunks := hashChunks(ctx, v.r, v.base, end, v.chooseChecks())
 	defer func() {
 		cancel()
 		for c := range chunks {
@@ -265,9 +473,23 @@ func (v *verification) walkRecords(ctx context.Context, tx *sql.Tx) error {
 	return ctx.Err()
 }
 
+// chooseChecks returns what is checked of each record beside its hash.
+func (v *fileVerification) chooseChecks() rowChecks {
+	k := rowChecks{derive: v.options.Derive}
+	if v.agents != nil {
+		k.agent = func(row []driver.Value, index int64) (bool, string) {
+			return v.agents.checkRow(row, index, v.base, v.origin)
+		}
+	}
+	return k
+}
+
+// place is where the next record of the tree stands.
+func (v *fileVerification) place() int64 { return v.base + v.tree.size }
+
 // addChunk adds the records of a chunk, and says what is wrong behind them.
-func (v *verification) addChunk(ctx context.Context, tx *sql.Tx, c chunk) error {
-	if v.tree.size == 0 && len(c.hashes) > 0 {
+func (v *fileVerification) addChunk(ctx context.Context, tx *sql.Tx, c chunk) error {
+	if v.report.First.IsZero() && len(c.hashes) > 0 {
 		v.report.First = timeOf(c.first)
 	}
 	if len(c.hashes) > 0 {
@@ -282,7 +504,9 @@ func (v *verification) addChunk(ctx context.Context, tx *sql.Tx, c chunk) error 
 		}
 	}
 	v.addLies(c.lies)
-	n := v.tree.size
+	v.report.AgentSigned += c.signed
+	v.blocks = append(v.blocks, c.blocks...)
+	n := v.place()
 	switch {
 	case v.stop:
 	case isDamage(c.err):
@@ -305,19 +529,19 @@ func (v *verification) addChunk(ctx context.Context, tx *sql.Tx, c chunk) error 
 const maxLies = 100
 
 // addLies reports columns that aren't what the bodies say.
-func (v *verification) addLies(list []Problem) {
+func (v *fileVerification) addLies(list []Problem) {
 	v.report.Problems = append(v.report.Problems, list[:min(len(list), max(0, maxLies-len(v.report.Problems)))]...)
 }
 
 // stopWithProblem reports a problem and ends the reading.
-func (v *verification) stopWithProblem(kind string, from, to int64, detail string) {
+func (v *fileVerification) stopWithProblem(kind string, from, to int64, detail string) {
 	v.report.add(kind, from, to, detail)
 	v.stop = true
 }
 
 // addRecordToTree adds one record to the tree and checks the heads that end with it.
-func (v *verification) addRecordToTree(ctx context.Context, leafHash tlog.Hash) error {
-	isLeaf, n := true, v.tree.size
+func (v *fileVerification) addRecordToTree(ctx context.Context, leafHash tlog.Hash) error {
+	isLeaf, n := true, v.place()
 	var failed error
 	v.tree.add(leafHash, func(h tlog.Hash) {
 		stored, at, err := v.stored.next()
@@ -328,7 +552,7 @@ func (v *verification) addRecordToTree(ctx context.Context, leafHash tlog.Hash) 
 			v.treeBad = at
 		}
 		if stored != h && isLeaf && len(v.suspects) < maxSuspects {
-			rec, err := v.reader.readRecords(ctx, " WHERE idx = ?", n)
+			rec, err := v.readRecords(ctx, " WHERE idx = ?", n)
 			if err != nil || len(rec) != 1 {
 				failed = errors.Join(failed, err)
 				return
@@ -344,21 +568,24 @@ func (v *verification) addRecordToTree(ctx context.Context, leafHash tlog.Hash) 
 }
 
 // checkHeads compares the tree with all heads of its present size.
-func (v *verification) checkHeads() error {
+func (v *fileVerification) checkHeads() error {
 	size := v.tree.size
 	signed, ok, err := v.heads.findHeadOfSize(size)
-	kept := v.external[size]
-	if err != nil || !ok && len(kept) == 0 {
+	kept := v.kept[size]
+	if err != nil || !ok && len(kept) == 0 && size != v.end {
 		return err
 	}
 	root := v.tree.computeRoot()
+	if size == v.end {
+		v.endRoot = root
+	}
 	for _, h := range kept {
 		if h.Root != root {
 			v.blameRecord(Fork, "these are not the records that a head kept elsewhere covers")
 			return nil
 		}
 		v.report.External++
-		v.report.RollbackExcluded = size
+		v.report.RollbackExcluded = v.base + size
 	}
 	if !ok {
 		return nil
@@ -375,7 +602,7 @@ func (v *verification) checkHeads() error {
 	}
 	v.report.Heads++
 	if checked { // one that was only compared proves nothing by itself
-		v.report.Newest, v.report.Proved = &h, size
+		v.report.Newest, v.proved = &h, size
 		v.suspects = v.suspects[:0]
 	}
 	return nil
@@ -391,20 +618,20 @@ func nameKeys(ring *Keyring) string {
 }
 
 // readStoredHead reads a stored head, and checks its signature if it is its turn.
-func (v *verification) readStoredHead(signed []byte, size int64) (h Head, checked, ok bool) {
+func (v *fileVerification) readStoredHead(signed []byte, size int64) (h Head, checked, ok bool) {
 	if v.heads.count%v.every == 0 || size == v.heads.newest {
 		v.report.Signatures++
 		h, err := v.ring.parseStoredHead(signed, size)
-		return h, true, err == nil
+		return h, true, err == nil && h.Origin == v.origin
 	}
 	h, err := PeekHead(signed)
-	return h, false, err == nil && h.Size == size && h.Origin == v.ring.origin()
+	return h, false, err == nil && h.Size == size && h.Origin == v.origin && v.ring.knows(h.Origin)
 }
 
 // blameRecord names the record that makes a head disagree, as closely as the
 // stored hashes allow.
-func (v *verification) blameRecord(kind, detail string) {
-	from, to := v.report.Proved, v.tree.size
+func (v *fileVerification) blameRecord(kind, detail string) {
+	from, to := v.base+v.proved, v.place()
 	if len(v.suspects) > 0 {
 		what, why := classifySuspects(v.suspects)
 		i := v.suspects[0].rec.Index
@@ -416,19 +643,17 @@ func (v *verification) blameRecord(kind, detail string) {
 }
 
 // checkEnd checks what must hold when all records were read.
-func (v *verification) checkEnd() error {
-	defer v.checkRollback()
+func (v *fileVerification) checkEnd() error {
 	if v.stop {
 		return nil
 	}
-	n := v.tree.size
-	beyond := v.heads.newest
-	v.report.Unsigned = n - v.report.Proved
+	n := v.place()
+	beyond := v.base + v.heads.newest
 	switch {
 	case beyond > n:
 		v.report.add(Removed, n, beyond, "covered by the newest head, and gone from the end")
-	case v.report.Unsigned > 0:
-		v.report.add(Inserted, v.report.Proved, n, "covered by no signed head: put in, or the head was taken out")
+	case v.tree.size > v.proved:
+		v.report.add(Inserted, v.base+v.proved, n, "covered by no signed head: put in, or the head was taken out")
 	}
 	extra, err := v.stored.hasMore()
 	if err != nil {
@@ -449,14 +674,50 @@ func (v *verification) checkEnd() error {
 // checkRollback reports records that a head kept elsewhere covers and that are
 // gone.
 func (v *verification) checkRollback() {
-	if v.largest > v.report.Records {
-		v.report.add(Rollback, v.report.Records, v.largest, "covered by a head kept elsewhere, and gone: a cut tail or an older copy")
+	const detail = "covered by a head kept elsewhere, and gone: a cut tail or an older copy"
+	newest := v.files[len(v.files)-1]
+	var gone *Problem
+	for _, h := range v.external {
+		at := slices.IndexFunc(v.files, func(f *fileVerification) bool { return f.origin == h.Origin || f.origin == "" && f == newest })
+		switch {
+		case at >= 0 && h.Size > v.files[at].count:
+			f := v.files[at]
+			gone = widen(gone, f.base+f.count, f.base+h.Size, detail)
+		case at < 0 && !v.isBefore(h.Origin): // of a file that goes on from the newest that is here
+			from := newest.base + newest.count
+			gone = widen(gone, from, from+h.Size, detail)
+		}
 	}
+	if gone != nil {
+		v.report.Problems = append(v.report.Problems, *gone)
+	}
+}
+
+// widen returns a problem of a rollback that covers another span too.
+func widen(p *Problem, from, to int64, detail string) *Problem {
+	if p == nil {
+		return &Problem{Kind: Rollback, From: from, To: to, Detail: detail}
+	}
+	p.From, p.To = min(p.From, from), max(p.To, to)
+	return p
+}
+
+// isBefore reports whether an origin is that of a file which one of those here goes on from.
+func (v *verification) isBefore(origin string) bool {
+	for _, f := range v.files {
+		b, _ := f.continues()
+		for _, before := range b.Before {
+			if h, err := PeekHead([]byte(before.Head)); err == nil && h.Origin == origin {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // startIndexCheck has SQLite compare its indexes, which queries go by, with the rows, beside the reading of the
 // records. The function that it returns waits for the end of that and adds what was found.
-func (v *verification) startIndexCheck(ctx context.Context) (finish func(*Report) error) {
+func (v *fileVerification) startIndexCheck(ctx context.Context) (finish func(*Report) error) {
 	if v.options.SkipIndexes {
 		return func(*Report) error { return nil }
 	}
@@ -467,7 +728,7 @@ func (v *verification) startIndexCheck(ctx context.Context) (finish func(*Report
 	done := make(chan answer, 1)
 	go func() {
 		var a answer
-		a.bad, a.err = checkIndexes(ctx, v.reader.r)
+		a.bad, a.err = checkIndexes(ctx, v.r, v.times)
 		done <- a
 	}()
 	return func(r *Report) error {
@@ -480,8 +741,12 @@ func (v *verification) startIndexCheck(ctx context.Context) (finish func(*Report
 }
 
 // checkIndexes returns the tables whose indexes or columns disagree with their rows.
-func checkIndexes(ctx context.Context, r *store.Reader) (bad []string, err error) {
-	for _, table := range []string{"ledger_records", "ledger_heads", "ledger_hashes"} {
+func checkIndexes(ctx context.Context, r *store.Reader, times bool) (bad []string, err error) {
+	tables := []string{"ledger_records", "ledger_heads", "ledger_hashes"}
+	if times {
+		tables = append(tables, "ledger_times")
+	}
+	for _, table := range tables {
 		var said string
 		if err := r.QueryRow(ctx, "PRAGMA integrity_check("+table+")").Scan(&said); err != nil {
 			return bad, err
@@ -491,4 +756,29 @@ func checkIndexes(ctx context.Context, r *store.Reader) (bad []string, err error
 		}
 	}
 	return bad, nil
+}
+
+// checkTimes compares the table of times, which queries go by, with the records.
+func (v *fileVerification) checkTimes(ctx context.Context, tx *sql.Tx) (err error) {
+	if v.stop || !v.times {
+		return nil
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT start, oldest, newest FROM ledger_times ORDER BY start`)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var found []timesRow
+	for rows.Next() {
+		var t timesRow
+		if err := rows.Scan(&t.start, &t.oldest, &t.newest); err != nil {
+			v.report.add(BadIndex, 0, 0, "the table of times has a row that is not its own")
+			return nil
+		}
+		found = append(found, t)
+	}
+	if rows.Err() == nil && !slices.Equal(found, v.blocks) {
+		v.report.add(BadIndex, 0, 0, "the table of times disagrees with the records")
+	}
+	return rows.Err()
 }

@@ -47,7 +47,8 @@ const renumberDown = `UPDATE ledger_records SET idx = -idx WHERE idx > 5;
 UPDATE ledger_records SET idx = -idx - 1 WHERE idx < 0`
 
 const cutTail = `DELETE FROM ledger_records WHERE idx >= 11; DELETE FROM ledger_heads WHERE size > 11;
-DELETE FROM ledger_hashes WHERE first >= (SELECT max(first) FROM ledger_hashes WHERE first <= 19)`
+DELETE FROM ledger_hashes WHERE first >= (SELECT max(first) FROM ledger_hashes WHERE first <= 19);
+UPDATE ledger_times SET newest = (SELECT max(time) FROM ledger_records)`
 
 var tampers = []struct {
 	name, sql string
@@ -97,6 +98,10 @@ UPDATE ledger_hashes SET hashes = zeroblob(32) WHERE first = 0`, Changed, 0, 1},
 	{"table replaced by a view", `ALTER TABLE ledger_records RENAME TO hidden; CREATE VIEW ledger_records AS SELECT * FROM hidden`,
 		BadSchema, 0, 0},
 	{"index dropped", `DROP INDEX ledger_records_user`, BadSchema, 0, 0},
+	{"index of version 2 dropped", `DROP INDEX ledger_records_gate`, BadSchema, 0, 0},
+	{"times hide records", `UPDATE ledger_times SET newest = oldest`, BadIndex, 0, 0},
+	{"times taken out", `DELETE FROM ledger_times`, BadIndex, 0, 0},
+	{"times are no numbers", `DROP TABLE ledger_times; CREATE TABLE ledger_times (start, oldest, newest)`, BadSchema, 0, 0},
 }
 
 // Whatever is done to the file without the key, Verify finds it and says where.

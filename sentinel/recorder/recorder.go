@@ -63,6 +63,8 @@ type Options struct {
 	// OnRecord, if set, is called in the transaction of each record, after its parts. Its error is
 	// the record's, and nothing is written then. It must not block.
 	OnRecord func(tx *store.Tx, rec sentinel.Record) error
+	// Identities, if set, signs the records of agents.
+	Identities *ledger.Identities
 	// Observe is told of each record once it is durable or has failed. It must not block.
 	// Nil tells of none.
 	Observe func(kind string, took time.Duration, err error)
@@ -71,14 +73,17 @@ type Options struct {
 // Recorder puts a record, its values and its spent warrant into one transaction. It
 // implements sentinel.Recorder, sentinel.History, sentinel.StoreMarks and habit.Store, and is safe for
 // concurrent use.
-type Recorder struct{ o Options }
+type Recorder struct {
+	o      Options
+	drifts drifts
+}
 
 // New returns a Recorder.
 func New(o Options) *Recorder {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Recorder{o}
+	return &Recorder{o: o, drifts: drifts{known: map[conversation]float64{}}}
 }
 
 // Record implements sentinel.Recorder. It returns when everything is on disk. The error
@@ -96,6 +101,25 @@ func (r *Recorder) Record(ctx context.Context, rec sentinel.Record) error {
 
 // commitRecord writes all parts of a record in one transaction.
 func (r *Recorder) commitRecord(ctx context.Context, rec sentinel.Record) error {
+	e := ledger.Entry{
+		ID: rec.ID, Time: rec.At, Kind: rec.Kind, Call: rec.CallID, Decision: rec.DecisionID, Conversation: rec.Conversation,
+		User: rec.User, Agent: rec.Agent, Skill: rec.Skill, Outcome: rec.Outcome, Gate: rec.Gate, Code: rec.Code, Body: rec.Body,
+	}
+	keepDrift, err := r.drifts.add(ctx, r.o.Ledger, rec, &e)
+	if err != nil {
+		return err
+	}
+	if err := r.o.Identities.Sign(ctx, &e); err != nil { // in the caller's goroutine: the writer's has enough to do
+		return err
+	}
+	if err := r.commitEntry(ctx, rec, e); err != nil {
+		return err
+	}
+	keepDrift()
+	return nil
+}
+
+func (r *Recorder) commitEntry(ctx context.Context, rec sentinel.Record, e ledger.Entry) error {
 	return r.o.Store.Submit(ctx, func(tx *store.Tx) error {
 		if rec.Check != nil {
 			if err := rec.Check(); err != nil {
@@ -123,10 +147,7 @@ func (r *Recorder) commitRecord(ctx context.Context, rec sentinel.Record) error 
 		if err := r.putRows(tx, rec); err != nil {
 			return err
 		}
-		_, err := r.o.Ledger.AppendTx(tx, ledger.Entry{
-			ID: rec.ID, Time: rec.At, Kind: rec.Kind, Call: rec.CallID, Decision: rec.DecisionID, Conversation: rec.Conversation,
-			User: rec.User, Agent: rec.Agent, Skill: rec.Skill, Outcome: rec.Outcome, Gate: rec.Gate, Code: rec.Code, Body: rec.Body,
-		})
+		_, err := r.o.Ledger.AppendTx(tx, e)
 		if err != nil || r.o.OnRecord == nil {
 			return err
 		}

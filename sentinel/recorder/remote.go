@@ -33,7 +33,7 @@ func readRemote(r ledger.Record) (b remoteBody) {
 func (r *Recorder) Calls(ctx context.Context, user, conversation string, limit int) (ids []string, more bool, err error) {
 	ends := map[string]int64{}
 	err = r.eachRecord(ctx, ledger.Query{User: user, Conversation: conversation}, func(rec ledger.Record) {
-		if rec.Kind == sentinel.RecordDecision || rec.Kind == sentinel.RecordOutcome {
+		if isEnd(rec) {
 			ends[rec.Call] = rec.Index
 		}
 	})
@@ -42,6 +42,31 @@ func (r *Recorder) Calls(ctx context.Context, user, conversation string, limit i
 	}
 	ids = slices.SortedFunc(maps.Keys(ends), func(a, b string) int { return cmp.Compare(ends[a], ends[b]) })
 	return ids[:min(len(ids), limit)], len(ids) > limit, nil
+}
+
+// NewestCalls returns the ids of the newest calls of a user's conversation, in the order of their ends: at most
+// limit, and whether there may be more. The error is the store's.
+func (r *Recorder) NewestCalls(ctx context.Context, user, conversation string, limit int) (ids []string, more bool, err error) {
+	q := ledger.Query{User: user, Conversation: conversation, Newest: true, Limit: recordsOfCalls * limit}
+	list, err := r.o.Ledger.List(ctx, q)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, rec := range list {
+		if isEnd(rec) && !slices.Contains(ids, rec.Call) && len(ids) < limit {
+			ids = append(ids, rec.Call)
+		}
+	}
+	slices.Reverse(ids)
+	return ids, len(list) == q.Limit || len(ids) == limit, nil
+}
+
+// recordsOfCalls is how many records a call has, roughly.
+const recordsOfCalls = 4
+
+// isEnd reports whether a record says what was decided about a call, or what became of it.
+func isEnd(rec ledger.Record) bool {
+	return rec.Kind == sentinel.RecordDecision || rec.Kind == sentinel.RecordOutcome || rec.Kind == sentinel.RecordShadow
 }
 
 // Owner returns who runs the call of that id elsewhere, for whom, and in which conversation. ok is false

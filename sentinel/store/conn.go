@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"time"
 
 	"modernc.org/sqlite"
 )
@@ -41,11 +42,11 @@ func dataSource(path string, q url.Values) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
 }
 
-func openConnection(ctx context.Context, o Options) (*conn, error) {
-	connector, err := sqlite.NewConnector(dataSource(o.Path, url.Values{
+func openConnection(ctx context.Context, path string, busy time.Duration) (*conn, error) {
+	connector, err := sqlite.NewConnector(dataSource(path, url.Values{
 		"mode": {"rw"},
 		"_pragma": {
-			fmt.Sprintf("busy_timeout(%d)", o.BusyTimeout.Milliseconds()),
+			fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
 			"journal_mode(WAL)",
 			"synchronous(FULL)",
 			"foreign_keys(ON)",

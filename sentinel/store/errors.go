@@ -30,6 +30,8 @@ var (
 	ErrClaimed = errors.New("already open on this store")
 	// ErrTx is returned when a Tx is used after its submission has ended.
 	ErrTx = errors.New("transaction has ended")
+	// ErrArchived is returned by Open for a file that another went on from, where that isn't there.
+	ErrArchived = errors.New("this database file was closed")
 	// ErrNoFile is returned by OpenReader when there is no database file.
 	ErrNoFile = errors.New("no such database file")
 )

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,7 +25,7 @@ const (
 
 // Options says which database to open and how. Only Path is required.
 type Options struct {
-	// Path is the database file. It is created with mode 0600 when missing;
+	// Path is the first database file. It is created with mode 0600 when there is none of the store's;
 	// its folder must exist.
 	Path string
 	// Driver is the kind of database. If empty, DriverSQLite.
@@ -89,6 +90,12 @@ type Store struct {
 	mu     sync.Mutex // guards changes of hooks, and claims
 	hooks  atomic.Pointer[hooks]
 	claims map[string]bool
+	movers []Mover
+	file   atomic.Pointer[File] // that is written to
+
+	moving sync.Mutex // held while another file is made
+	older  sync.Mutex // held while older files are written to
+	clean  map[int]bool
 
 	// Of whichever goroutine does the writer's work, one at a time.
 	w     writer
@@ -143,16 +150,30 @@ func CheckFolder(path string) error {
 
 // startWriter opens both connections and starts the writer's goroutine.
 func (s *Store) startWriter(ctx context.Context) error {
-	if err := prepareFile(s.opts.Path); err != nil {
+	if err := removeUnfinished(s.opts.Path); err != nil {
 		return err
 	}
-	conn, err := openConnection(ctx, s.opts)
+	file, err := FindNewest(s.opts.Path)
+	if errors.Is(err, ErrNoFile) {
+		file, err = File{1, s.opts.Path}, nil
+	}
 	if err != nil {
-		return fmt.Errorf("open database %s: %w", s.opts.Path, err)
+		return err
+	}
+	s.file.Store(&file)
+	if err := prepareFile(file.Path); err != nil {
+		return err
+	}
+	conn, err := openConnection(ctx, file.Path, s.opts.BusyTimeout)
+	if err != nil {
+		return fmt.Errorf("open database %s: %w", file.Path, err)
 	}
 	s.w.conn = conn
 	if s.reader, err = OpenReader(ctx, s.opts.Path); err != nil {
 		return errors.Join(err, conn.close())
+	}
+	if err := s.reader.checkInUse(ctx); err != nil {
+		return errors.Join(err, s.reader.Close(), conn.close())
 	}
 	go s.runOwnLoop()
 	if err := s.Migrate(ctx, "spent", spentSchema); err != nil {
@@ -210,8 +231,11 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.lock.release())
 }
 
-// Path is the absolute path of the database file.
+// Path is the absolute path that the store was opened by: that of its first file.
 func (s *Store) Path() string { return s.opts.Path }
+
+// File is the file that is written to.
+func (s *Store) File() File { return *s.file.Load() }
 
 // Reader reads beside the writer. It belongs to the store; do not close it.
 func (s *Store) Reader() *Reader { return s.reader }
@@ -247,6 +271,48 @@ func (s *Store) registerHook(add func(*hooks)) {
 	add(next)
 	s.hooks.Store(next)
 }
+
+// OnMove registers a Mover.
+func (s *Store) OnMove(m Mover) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.movers = append(slices.Clip(s.movers), m)
+}
+
+// listMovers returns the Movers that are registered by now.
+func (s *Store) listMovers() []Mover {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.movers
+}
+
+// Succeed has another file go on in place of the one that is written to, which stays as an archive. What lives is
+// copied by the Movers and the Store; Submit waits for the last part of that. A process that is killed at any
+// moment goes on with the one file or with the other: the next one counts from when it has its name, and is whole
+// by then. onStep is told of each step before it; nil for none. After an error the old file goes on.
+//
+// What stays in the old file beside the tables that are kept is removed by CleanOlder.
+func (s *Store) Succeed(ctx context.Context, onStep func(step string)) (File, error) {
+	return succession{s}.run(ctx, onStep)
+}
+
+// WriteOlder runs fn in a transaction of an older file of the store, which is durable when it returns nil.
+func (s *Store) WriteOlder(ctx context.Context, file File, fn func(tx *Tx) error) (err error) {
+	s.older.Lock()
+	defer s.older.Unlock()
+	return olderFiles{s}.writeFile(ctx, file, func(m *Move) error {
+		if err := m.Do(fn); err != nil {
+			return err
+		}
+		_, _ = m.c.checkpoint(s.opts.BusyTimeout) // the file alone has all then; where readers hold it, later
+		return nil
+	})
+}
+
+// CleanOlder removes from older files what has moved on: all tables but those that stay there. Nothing of it is left
+// in their pages or logs when it returns nil. It costs nothing where that was done before. ErrBusy: readers hold an
+// older file.
+func (s *Store) CleanOlder(ctx context.Context) error { return olderFiles{s}.cleanAll(ctx) }
 
 // Claim reserves name for one user of the store, for as long as the store is
 // open. A package that keeps state in memory about its tables claims its name,

@@ -211,7 +211,7 @@ func TestSecondWriter(t *testing.T) {
 
 	r, err := OpenReader(t.Context(), s.Path())
 	require.NoError(t, err)
-	_, err = r.db.Exec(`DELETE FROM items`)
+	_, err = r.now.Load().db.Exec(`DELETE FROM items`)
 	require.Error(t, err)
 	require.NoError(t, r.Close())
 	require.NoError(t, s.Submit(t.Context(), put("b")))

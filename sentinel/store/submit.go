@@ -273,7 +273,7 @@ func (s *Store) reopenConnection() error {
 	if s.w.conn != nil {
 		return nil
 	}
-	c, err := openConnection(context.Background(), s.opts)
+	c, err := openConnection(context.Background(), s.File().Path, s.opts.BusyTimeout)
 	if err != nil {
 		return err
 	}
@@ -338,7 +338,7 @@ func (c *conn) checkpoint(timeout time.Duration) (busy bool, err error) {
 	defer func() {
 		err = errors.Join(err, c.runScript(fmt.Sprintf("PRAGMA busy_timeout=%d", timeout.Milliseconds())))
 	}()
-	row, err := c.readFirstRow("PRAGMA wal_checkpoint(TRUNCATE)")
+	row, err := c.readFirstRow("PRAGMA main.wal_checkpoint(TRUNCATE)")
 	if err != nil {
 		return false, err
 	}

@@ -61,6 +61,16 @@ func (b *Body) Decide(number int, d Decision) error {
 // Done reports whether every call that counts is decided.
 func (b *Body) Done() bool { return b.machine.Over() }
 
+// Forwarded returns the numbers of the allowed calls that are in the answer.
+func (b *Body) Forwarded() (list []int) {
+	for _, o := range b.outs {
+		if o.Kind == Forward {
+			list = append(list, o.Call.Number)
+		}
+	}
+	return list
+}
+
 // Bytes returns the answer for the client. Before Done it is an error.
 func (b *Body) Bytes() ([]byte, error) {
 	if b.err != nil {

@@ -151,6 +151,8 @@ const (
 	CodeMalformed  = "stream.malformed"
 	CodeCut        = "stream.cut"
 	CodeUpstream   = "stream.upstream"
+	CodeStalled    = "stream.stalled"
+	CodeEnding     = "stream.ending"
 )
 
 // reasons say each code to the reader of an answer. They hold nothing of the stream.
@@ -167,6 +169,8 @@ var reasons = map[string]string{
 	CodeMalformed:  "the upstream's answer breaks its format",
 	CodeCut:        "the upstream ended the answer early",
 	CodeUpstream:   "the upstream reported an error",
+	CodeStalled:    "the upstream sent nothing for too long",
+	CodeEnding:     "the proxy is ending; send the request again",
 }
 
 // DescribeCode returns a code in words for the client. They hold nothing of the stream.

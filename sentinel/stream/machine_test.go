@@ -211,7 +211,7 @@ func TestNotice(t *testing.T) {
 		push(m, begin(0, name), grow(0, `{"a":"SECRET-VALUE"}`), closeCall(0))
 		s, err := m.Decide(0, stream.Decision{})
 		require.NoError(t, err)
-		require.Equal(t, "<blocked a tool by policy: the call isn't allowed; no record>", s.Out[0].Text)
+		require.Equal(t, "<blocked a tool by policy: the call isn't allowed; no decision>", s.Out[0].Text)
 	}
 }
 

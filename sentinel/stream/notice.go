@@ -1,13 +1,12 @@
 package stream
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/vedette-dev/vedette/internal/notice"
 	"github.com/vedette-dev/vedette/internal/runes"
 	"github.com/vedette-dev/vedette/internal/textcut"
 )
@@ -20,33 +19,15 @@ const DefaultNotice = "[The call of {tool} was blocked by policy: {reason} ({gat
 type NoticeTemplate struct{ text string }
 
 // ErrNotice says that a template isn't one.
-var ErrNotice = errors.New("the rejection text is not a template")
-
-const maxNotice = 4096
+var ErrNotice = notice.ErrTemplate
 
 // ParseNotice checks a template. Its fields are {tool}, {gate}, {reason} and {decision_id}; any
 // other field is an error, and so is a brace that opens none.
 func ParseNotice(text string) (NoticeTemplate, error) {
-	if len(text) > maxNotice || !utf8.ValidString(text) || strings.TrimSpace(text) == "" {
-		return NoticeTemplate{}, fmt.Errorf("%w: it is empty, not UTF-8 or longer than %d bytes", ErrNotice, maxNotice)
+	if err := notice.Check(text); err != nil {
+		return NoticeTemplate{}, err
 	}
-	for rest := text; ; {
-		_, after, open := strings.Cut(rest, "{")
-		if !open {
-			return NoticeTemplate{text}, nil
-		}
-		field, next, closed := strings.Cut(after, "}")
-		if !closed {
-			return NoticeTemplate{}, fmt.Errorf("%w: a brace opens no field", ErrNotice)
-		}
-		switch field {
-		case "tool", "gate", "reason", "decision_id":
-		default:
-			return NoticeTemplate{}, fmt.Errorf("%w: unknown field {%s}; use {tool}, {gate}, {reason} or {decision_id}",
-				ErrNotice, textcut.Head(field, 40))
-		}
-		rest = next
-	}
+	return NoticeTemplate{text}, nil
 }
 
 // write fills the template. No value of the call's arguments gets into it.
@@ -59,7 +40,7 @@ func (t NoticeTemplate) write(c Call, d Decision) string {
 		"{tool}", showName(c),
 		"{gate}", showWord(d.Gate, "policy"),
 		"{reason}", showReason(d.Reason, c),
-		"{decision_id}", showWord(d.ID, "no record"),
+		"{decision_id}", showWord(d.ID, "no decision"),
 	).Replace(text)
 }
 

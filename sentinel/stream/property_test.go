@@ -101,7 +101,7 @@ func expect(parts []part, onBlock stream.OnBlock) (text string, calls []said) {
 		case isSound(p.call.args):
 			text += "<blocked " + p.call.name + " by permission: not for you; d-1>"
 		default:
-			text += "<blocked " + p.call.name + " by stream: " + stream.DescribeCode(stream.CodeArguments) + "; no record>"
+			text += "<blocked " + p.call.name + " by stream: " + stream.DescribeCode(stream.CodeArguments) + "; no decision>"
 		}
 		if onBlock == stream.Terminate {
 			break

@@ -38,6 +38,8 @@ type Progress struct {
 	// Judge are whole calls to decide, and Refused calls that were blocked without a Decision.
 	Judge   []Call
 	Refused []Refusal
+	// Forwarded are the numbers of the allowed calls that are whole in Bytes.
+	Forwarded []int
 	// Done is set where the answer is over. The upstream's connection can be closed.
 	Done bool
 	// Err is an *Error where the stream was ended for what it is. Bytes tell the client.
@@ -116,7 +118,8 @@ func (r *Relay) begin() {
 		bytes = nil
 	}
 	clear(r.p.Judge)
-	r.p = Progress{Bytes: bytes, Judge: r.p.Judge[:0], Refused: r.p.Refused[:0], Done: r.machine.Over()}
+	r.p = Progress{Bytes: bytes, Judge: r.p.Judge[:0], Refused: r.p.Refused[:0], Forwarded: r.p.Forwarded[:0],
+		Done: r.machine.Over()}
 }
 
 // readFrames decodes what has come. At the end of the bytes a last frame that isn't one is a cut,
@@ -162,6 +165,9 @@ func (r *Relay) pushAll() {
 func (r *Relay) take(s Step) {
 	for i := range s.Out {
 		r.p.Bytes = r.codec.Encode(r.p.Bytes, s.Out[i])
+		if s.Out[i].Kind == Forward {
+			r.p.Forwarded = append(r.p.Forwarded, s.Out[i].Call.Number)
+		}
 	}
 	r.p.Refused = append(r.p.Refused, s.Refused...)
 	r.p.Judge = append(r.p.Judge, s.Judge...)

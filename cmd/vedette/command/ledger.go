@@ -25,7 +25,7 @@ The database and the keys are those of the configuration, or what --db, --key an
   vedette ledger verify --head heads/monday.txt`,
 	}, newListCommand(a, p), newTailCommand(a, p), newStatsCommand(a, p), newExportCommand(a, p), newShowCommand(a, p),
 		newVerifyCommand(a, p), newHeadCommand(a, p), newProveCommand(a, p), newPolicyCommand(a, p), newLabelCommand(a, p),
-		newAnchorCommand(a, p), newAcceptRestoredCommand(a, p), newRotateKeyCommand(a, p))
+		newAnchorCommand(a, p), newAcceptRestoredCommand(a, p), newRotateKeyCommand(a, p), newArchiveCommand(a, p))
 	f := cmd.PersistentFlags()
 	f.StringVar(&p.config, "config", defaultConfig, "configuration `FILE`")
 	f.StringVar(&p.db, "db", "", "database `FILE`, in place of the configuration's")

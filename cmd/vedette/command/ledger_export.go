@@ -58,6 +58,7 @@ func (c *exportCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	tellMissing(ctx, c.app, src)
 	if c.output == "" {
 		_, err := c.export(ctx, src, q, c.out)
 		return err

@@ -159,6 +159,7 @@ func (c *listCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	tellMissing(ctx, c.app, src)
 	t := terminal.Table{Colour: c.color}
 	t.Add(listHeads...)
 	shown, more, err := src.List(ctx, records.ListOptions{Query: q, Limit: c.limit}, func(page records.Page) error {

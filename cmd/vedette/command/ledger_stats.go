@@ -49,6 +49,7 @@ func (c *statsCommand) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	tellMissing(ctx, c.app, src)
 	counted, err := records.Count(ctx, src, q)
 	switch {
 	case err != nil:

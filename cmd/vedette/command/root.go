@@ -15,7 +15,7 @@ func newCommands() []func(*app) *cobra.Command {
 	return []func(*app) *cobra.Command{
 		newDemoCommand, newChatCommand, newCheckCommand, newEvalCommand, newExplainCommand, newTestCommand, newLintCommand,
 		newValidateCommand, newDoctorCommand, newIntentCommand,
-		newServeCommand, newTokenCommand, newApprovalsCommand, newNotifyCommand, newHookCommand,
+		newServeCommand, newTokenCommand, newApprovalsCommand, newNotifyCommand, newHookCommand, newProxyCommand,
 		newLedgerCommand, newReplayCommand, newJournalCommand, newHabitsCommand, newStatusCommand, newTopCommand, newPauseCommand,
 		newVersionCommand, newExitCodesCommand,
 	}

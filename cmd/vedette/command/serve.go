@@ -23,6 +23,8 @@ type serveCommand struct {
 	jsonLog bool
 	demo    bool
 	stage   *demo.Stage // of a demo
+	// onListen tells more once the server listens; nil tells nothing.
+	onListen func(*serve.Service) error
 }
 
 func newServeCommand(a *app) *cobra.Command {
@@ -98,7 +100,12 @@ func (c *serveCommand) run(ctx context.Context) (err error) {
 			return errors.Join(err, s.Abort(context.WithoutCancel(ctx)))
 		}
 	}
-	if len(s.Live().Orchestrator.Parts().Tokens.List()) == 0 && cfg.Server.Auth.OIDC.Issuer == "" {
+	if c.onListen != nil {
+		if err := c.onListen(s); err != nil {
+			return errors.Join(err, s.Abort(context.WithoutCancel(ctx)))
+		}
+	}
+	if len(s.Live().Orchestrator.Parts().Tokens.List()) == 0 && cfg.Server.Auth.OIDC.Issuer == "" && !cfg.Proxy.Local {
 		c.tellNote("no token was made yet, so no request is let in: vedette token create NAME --user USER --scope chat --config %s", c.config)
 	}
 	if err := s.Live().Orchestrator.Reachable(ctx); err != nil {

@@ -11,7 +11,7 @@ import (
 // silent on columns that no body has, and on kinds of records that it doesn't know.
 func DeriveColumns(kind string, body []byte) []ledger.Column {
 	switch kind {
-	case sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome:
+	case sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome, sentinel.RecordShadow:
 	default:
 		return nil
 	}

@@ -131,6 +131,10 @@ func nameOCSF(id string) *ocsfNamed {
 // judge says what became of the call.
 func (e *ocsfEvent) judge(r *ledger.Record, b *recordBody) {
 	did := func(action, disposition int) { e.ActionID, e.DispositionID = &action, &disposition }
+	if r.Kind == sentinel.RecordShadow { // it went through, whatever would have been decided
+		did(ocsfAllowed, ocsfAllowed)
+		return
+	}
 	switch r.Outcome {
 	case sentinel.Allow.String():
 		did(ocsfAllowed, ocsfAllowed)
@@ -147,6 +151,8 @@ func (e *ocsfEvent) judge(r *ledger.Record, b *recordBody) {
 		e.StatusID, e.SeverityID = ocsfFailure, ocsfLow
 	case sentinel.StatusUnknown:
 		e.StatusID, e.SeverityID = ocsfUnknown, ocsfMedium
+	case sentinel.StatusForwarded:
+		e.StatusID = ocsfUnknown
 	}
 }
 

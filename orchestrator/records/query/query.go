@@ -66,6 +66,7 @@ type term struct {
 	key    string // empty for a text
 	not    bool
 	values []pattern
+	ranges []numbers // in place of values, where the key has numbers
 	moment time.Time // of since and until
 	column int
 }
@@ -100,6 +101,8 @@ type keyInfo struct {
 	// readColumn or readBody returns what a record has under the key.
 	readColumn func(r *ledger.Record) string
 	readBody   func(b *recordBody) []string
+	// readNumber returns hundredths, nil where a record has none.
+	readNumber func(b *recordBody) *int
 }
 
 func yesNo() []string { return []string{"yes", "no"} }
@@ -144,6 +147,10 @@ func keys() map[string]keyInfo {
 		"asked":      body("a person was asked", yesNo, func(b *recordBody) []string { return sayYesNo(!b.AskedAt.IsZero()) }),
 		"signal":     body("a signal of any gate", nil, func(b *recordBody) []string { return b.listSignals(false) }),
 		"doubt":      body("a doubt of any gate", nil, func(b *recordBody) []string { return b.listSignals(true) }),
+
+		"drift": {about: "how far the conversation's actions are from its requests, up to a decision: >0.5, 0.2..0.4",
+			readNumber: func(b *recordBody) *int { return b.Drift }},
+		"deviation": {about: "how far the call is from what was asked for", readNumber: func(b *recordBody) *int { return b.Deviation }},
 	}
 }
 
@@ -306,6 +313,9 @@ func (p *queryParser) addValue(t *term, word string, quoted bool, at int) error 
 		t.moment = m
 		return nil
 	}
+	if t.readNumber != nil {
+		return t.addNumbers(word, at)
+	}
 	value := pattern{word}
 	if !quoted {
 		value = pattern(strings.Split(word, "*"))
@@ -376,6 +386,10 @@ func (t term) matches(r *ledger.Record, body func() *recordBody) bool {
 		return slices.ContainsFunc(t.values, func(p pattern) bool { return body().hasText(r, p[0]) })
 	case t.readColumn != nil:
 		return slices.ContainsFunc(t.values, func(p pattern) bool { return p.matches(t.readColumn(r)) })
+	}
+	if t.readNumber != nil {
+		n := t.readNumber(body())
+		return slices.ContainsFunc(t.ranges, func(r numbers) bool { return r.contain(n) })
 	}
 	has := t.readBody(body())
 	if len(has) == 0 {

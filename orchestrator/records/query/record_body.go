@@ -24,6 +24,8 @@ type recordBody struct {
 	Degraded  bool       `json:"degraded"`
 	AskedAt   time.Time  `json:"asked_at"`
 	ElapsedUS *int64     `json:"elapsed_us"`
+	Deviation *int       `json:"deviation"`
+	Drift     *int       `json:"drift"`
 	Gates     []gateBody `json:"gates"`
 }
 

@@ -32,18 +32,19 @@ var (
 func Kinds() []string {
 	return append([]string{
 		sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused, sentinel.RecordOutcome,
+		sentinel.RecordShadow,
 		pause.RecordPaused, pause.RecordLifted, sentinel.RecordPurge, habit.RecordRevoked, approval.RecordAnswered,
 		approval.RecordStanding,
 		tokenCreated, tokenRevoked, sentinel.RecordReloaded, sentinel.RecordReloadRefused, sentinel.RecordValuesRead,
 		label.RecordLabelled, label.RecordExported,
-		ledger.KindKeyRotated, ledger.KindRestored,
+		ledger.KindKeyRotated, ledger.KindRestored, ledger.KindContinued, ledger.KindClosed, ledger.KindAgentKey,
 	}, intentKinds...)
 }
 
 // Outcomes are the outcomes of decisions, of what ran, and of requests for intents.
 func Outcomes() []string {
-	return append([]string{"allow", "ask", "defer", "deny", sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown},
-		intentOutcomes...)
+	return append([]string{"allow", "ask", "defer", "deny", sentinel.StatusOK, sentinel.StatusFailed, sentinel.StatusUnknown,
+		sentinel.StatusForwarded}, intentOutcomes...)
 }
 
 // Gates are the names of the gates that may have decided, and of the stages of intents.

@@ -89,15 +89,11 @@ func newTeller(ctx context.Context, s records.Source, st *store.Store) (*story.T
 	if err != nil {
 		return nil, err
 	}
-	signer, err := ledger.NewSigner(k.Ledger())
-	if err != nil {
-		return nil, err
-	}
 	jr, err := journal.Open(ctx, st, journal.SingleKey(k.Journal()), journal.Options{})
 	if err != nil {
 		return nil, err
 	}
-	l, err := ledger.Open(ctx, st, signer, ledger.Options{})
+	l, err := ledger.OpenWith(ctx, st, k, ledger.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -83,8 +83,20 @@ func entry(kind, call, outcome string) ledger.Entry {
 		Outcome: outcome}
 }
 
-const situation = `{"v":1,"request":"pay the invoice","mission":"pay it","mission_by":"orchestrator",` +
-	`"touches":[{"kind":"recipient","value":"bob@b.test","arg":"to"}]}`
+// What the call was judged on: a value of its own, and the part that it shares with others.
+const (
+	premises = `{"v":2,"base":"shared","touches":[{"kind":"recipient","value":"bob@b.test","arg":"to"}]}`
+	shared   = `{"request":"pay the invoice","mission":"pay it","mission_by":"orchestrator"}`
+)
+
+// putPart keeps a part of premises.
+func (a *archive) putPart(user, conversation, ref, data string) {
+	a.t.Helper()
+	require.NoError(a.t, a.st.Submit(a.t.Context(), func(tx *store.Tx) error {
+		_, err := a.jr.PutTx(tx, journal.Item{Call: ref, User: user, Conversation: conversation, Kind: "premises.part", Data: []byte(data)})
+		return err
+	}))
+}
 
 // day records a turn: a read, a refused proposal, and a call that a person was asked about.
 func (a *archive) day() (asked string) {
@@ -103,7 +115,8 @@ func (a *archive) day() (asked string) {
 				"evidence": []map[string]any{{"signal": "other_topic", "amount": -35, "doubt": true}, {"signal": "recipient_nowhere", "amount": -33}}},
 			{"gate": "review", "state": "judged", "outcome": "ask", "meta": map[string]string{"model": "m"}},
 		},
-	}, map[string]string{"args": `{"to":"bob@b.test"}`, "situation": situation, "details": `{"review":"the user named no Bob"}`})
+	}, map[string]string{"args": `{"to":"bob@b.test"}`, "premises": premises, "details": `{"review":"the user named no Bob"}`})
+	a.putPart("ann", "c1", "shared", shared)
 	a.put(entry(sentinel.RecordOutcome, "pay", "ok"), map[string]any{"bytes": 4, "trust": "trusted"}, map[string]string{"result": "paid"})
 	a.put(entry(sentinel.RecordDecision, "later", "deny"), body, nil)
 	return asked
@@ -211,11 +224,26 @@ func TestOthersValuesAreNotShown(t *testing.T) {
 	a.put(foreign, map[string]any{}, map[string]string{"args": "EVES", "result": "EVES"})
 	foreign.Call, foreign.Decision = "t1", "d-third"
 	a.put(foreign, map[string]any{}, map[string]string{"request": "EVES"})
+	a.putPart("eve", "c1", "shared", `{"mission":"EVES"}`)
+	a.putPart("ann", "c2", "shared", `{"mission":"EVES"}`)
 	s, err := a.TellWithValues(t.Context(), "d-pay", rita)
 	require.NoError(t, err)
 	raw, err := json.Marshal(s.Values)
 	require.NoError(t, err)
 	require.NotContains(t, string(raw), "EVES")
+	require.Equal(t, "pay it", s.Values.Mission.Text)
+}
+
+// Where the part that calls share is gone, the story says so of what stood in it, and tells the rest.
+func TestSharedPartIsGone(t *testing.T) {
+	a := open(t)
+	a.put(entry(sentinel.RecordDecision, "pay", "allow"), map[string]any{"turn": "t1"},
+		map[string]string{"args": `{"to":"bob@b.test"}`, "premises": premises})
+	s, err := a.TellWithValues(t.Context(), "d-pay", rita)
+	require.NoError(t, err)
+	require.Equal(t, []story.State{story.Kept, story.Expired, story.Expired},
+		[]story.State{s.Values.Arguments.State, s.Values.Mission.State, s.Values.Request.State})
+	require.Contains(t, s.Values.Mission.Why, "kept no longer")
 }
 
 // Hostile text in every field acts on no terminal, forges no row, and stays within the width.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/vedette-dev/vedette/internal/terminal"
+	"github.com/vedette-dev/vedette/internal/textcut"
 )
 
 // TimeLayout is how times are written for people.
@@ -21,6 +22,8 @@ const (
 	nameWidth = 13
 	// leastWidth is the least width of a text.
 	leastWidth = 40
+	// maxAuthor is how many bytes of an author are shown.
+	maxAuthor = 24
 )
 
 // printer writes a story within a width. Its first error ends it.
@@ -148,6 +151,9 @@ func (p *printer) writeHead(s *Story) {
 	p.fact("user", c.User)
 	p.fact("agent", c.Agent)
 	p.fact("conversation", c.Conversation)
+	if c.Drift != nil && c.Deviation != nil {
+		p.fact("drift", fmt.Sprintf("%.2f, and the call is %.2f from what was asked for", float64(*c.Drift)/100, float64(*c.Deviation)/100))
+	}
 	p.fact("turn", c.Turn)
 	p.fact("grant", c.Grant)
 	p.fact("runs at", c.Remote)
@@ -178,7 +184,8 @@ func (p *printer) writeAsked(s *Story) {
 	if s.Values.Before.State == Kept {
 		p.valueOf("  ", "the turn before", s.Values.Before)
 	}
-	p.valueOf("  ", "the agent's mission, by "+terminal.Clean(cmp.Or(s.About.MissionBy, "an unknown author")), s.Values.Mission)
+	author := textcut.Head(terminal.Clean(cmp.Or(s.About.MissionBy, "an unknown author")), maxAuthor)
+	p.valueOf("  ", "the agent's mission, by "+author, s.Values.Mission)
 }
 
 // writeSteps tells what had come back before.

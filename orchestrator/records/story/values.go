@@ -3,7 +3,9 @@ package story
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -107,7 +109,9 @@ func (t *Teller) open(ctx context.Context, s *Story) error {
 		return err
 	}
 	if s.About.Kind != sentinel.RecordRefused {
-		s.openCall(kept, absent)
+		if err := o.openCall(ctx, kept, absent); err != nil {
+			return err
+		}
 	}
 	if err := o.openRequest(ctx); err != nil {
 		return err
@@ -202,35 +206,60 @@ func newText(data []byte, most int) Text {
 }
 
 // openCall puts the values of the call itself into the story.
-func (s *Story) openCall(kept callValues, absent Text) {
-	v := &s.Values
+func (o *opener) openCall(ctx context.Context, kept callValues, absent Text) error {
+	v := &o.s.Values
 	for kind, into := range map[string]*Text{
 		"args": &v.Arguments, "proposed": &v.Proposed, "skill": &v.Skill, "evidence": &v.Evidence, "result": &v.Result, "error": &v.Failure,
 	} {
 		*into = kept.text(kind, absent, maxValue)
 	}
-	s.openDetails(kept, absent)
-	var known sentinel.Situation
-	raw, ok := kept[sentinel.ValueSituation]
-	if !ok || json.Unmarshal(raw, &known) != nil {
-		if absent.State == None {
+	o.s.openDetails(kept, absent)
+	known, err := sentinel.RecallSituation(kept, func(ref string) ([]byte, error) { return o.findPart(ctx, ref) })
+	if errors.Is(err, sentinel.ErrNotKept) {
+		switch _, part := kept[sentinel.ValuePremises]; {
+		case part:
+			absent = Text{State: Expired, Why: "it is kept no longer: its retention is over"}
+		case absent.State == None:
 			absent.Why = "there is none: an earlier version of the program did not keep it"
 		}
 		v.Before, v.Mission, v.Request, v.TouchState = absent, absent, absent, absent
-		return
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	v.Before, v.Mission, v.Request, v.TouchState = Text{State: None, Why: "there is none"},
-		Text{State: Kept, Text: known.Mission, Bytes: known.MissionBytes},
-		Text{State: None, Why: "there is none: the call came without a person's request"}, Text{State: Kept}
+		newText([]byte(known.Mission), maxValue), Text{State: None, Why: "there is none: the call came without a person's request"},
+		Text{State: Kept}
+	v.Mission.Bytes = max(v.Mission.Bytes, known.MissionBytes)
 	if known.Request != nil {
-		v.Request = Text{State: Kept, Text: *known.Request, Bytes: known.RequestBytes}
+		v.Request = newText([]byte(*known.Request), maxValue)
+		v.Request.Bytes = max(v.Request.Bytes, known.RequestBytes)
 	}
 	if known.Before != "" {
-		v.Before = Text{State: Kept, Text: known.Before}
+		v.Before = newText([]byte(known.Before), maxValue)
 	}
 	if len(known.Touches) > 0 {
 		v.Touches = known.Touches
 	}
+	return nil
+}
+
+// kindPart is recorder.KindPart.
+const kindPart = "premises.part"
+
+// findPart reads what the call's premises share with those of others. Each part is one user's, in one conversation.
+func (o *opener) findPart(ctx context.Context, ref string) ([]byte, error) {
+	found, err := o.o.Journal.ByCalls(ctx, []string{ref}, []string{kindPart})
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range slices.Backward(found[ref]) {
+		if v.User == o.s.About.User && v.Conversation == o.s.About.Conversation {
+			return v.Data, nil
+		}
+	}
+	return nil, sentinel.ErrNotKept
 }
 
 // openDetails puts what the gates said in free words into the story.

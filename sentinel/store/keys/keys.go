@@ -4,13 +4,14 @@
 //	journal.key   32 random bytes; wraps the keys of the journal's values
 //	ledger.key    Ed25519 note key; signs tree heads       ledger.pub   its public half
 //	warrant.key   Ed25519, PKCS #8 in PEM; signs tokens    warrant.pub  its public half
+//	digest.key    32 random bytes; keys the digests in the ledger
+//	agents.key    32 random bytes; the keys of agents are derived from it
 //	intent.key    Ed25519, PKCS #8 in PEM; signs intents   intent.pub   its public half
 //
 // The last pair is made when it is asked for: see LoadOrCreateIntent.
-//	digest.key    32 random bytes; keys the digests in the ledger
 //
-// While the ledger's key is rotated there is a ledger.next.key besides, and afterwards ledger-HASH.pub has the public
-// half of the key before.
+// While the ledger's key is rotated, or the ledger archived, there is a ledger.next.key besides. Afterwards
+// ledger-HASH.pub has the public half of the key before.
 //
 // The package isn't stable: docs/api.md lists those that are.
 //
@@ -39,6 +40,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/sumdb/note"
 )
@@ -51,12 +53,14 @@ const LedgerName = "vedette/ledger"
 
 // Keys are the loaded secrets. Printing one shows the folder alone.
 type Keys struct {
-	dir       string
-	journal   [32]byte
-	digest    [32]byte
+	dir     string
+	journal [32]byte
+	digest  [32]byte
+	warrant ed25519.PrivateKey
+
+	mu        *sync.RWMutex // guards the ledger's key, which an archive exchanges
 	ledger    string
 	ledgerPub string
-	warrant   ed25519.PrivateKey
 }
 
 // Journal is the key that wraps the keys of the journal's values.
@@ -65,11 +69,32 @@ func (k *Keys) Journal() [32]byte { return k.journal }
 // Digest is the key for salted digests.
 func (k *Keys) Digest() [32]byte { return k.digest }
 
+// LoadAgents loads the secret that the keys of agents are derived from, and makes it where it is missing: a reader has no
+// need of it. The error is an ErrKeys where it can't be trusted.
+func (k *Keys) LoadAgents() (secret [32]byte, err error) {
+	err = k.loadRandomKey("agents.key", &secret)
+	return secret, err
+}
+
 // Ledger is the encoded note key that signs tree heads.
-func (k *Keys) Ledger() string { return k.ledger }
+func (k *Keys) Ledger() string {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.ledger
+}
 
 // LedgerPublic is the encoded note key that verifies tree heads.
-func (k *Keys) LedgerPublic() string { return k.ledgerPub }
+func (k *Keys) LedgerPublic() string {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.ledgerPub
+}
+
+func (k *Keys) setLedger(private, public string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.ledger, k.ledgerPub = private, public
+}
 
 // Warrant is the key that signs tokens for executors elsewhere.
 func (k *Keys) Warrant() ed25519.PrivateKey { return bytes.Clone(k.warrant) }
@@ -103,15 +128,13 @@ func load(dir string, whole bool) (*Keys, error) {
 	if err := prepareFolder(dir); err != nil {
 		return nil, err
 	}
-	k := &Keys{dir: dir}
-	if whole {
-		if err := k.checkRotation(); err != nil {
-			return nil, err
-		}
-	}
+	k := &Keys{dir: dir, mu: &sync.RWMutex{}}
 	// Every file is looked at, so that one start tells about all of them.
 	err = errors.Join(k.loadRandomKey("journal.key", &k.journal), k.loadRandomKey("digest.key", &k.digest),
 		k.loadLedgerKey(), k.loadSigningKey("warrant", &k.warrant))
+	if err == nil && whole {
+		err = k.checkRotation()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +187,7 @@ func (k *Keys) loadLedgerKey() error {
 	if err != nil {
 		return fmt.Errorf("%w: %s is not an Ed25519 note key: restore it from a backup", ErrKeys, k.filePath("ledger.key"))
 	}
-	k.ledger, k.ledgerPub = skey, vkey
+	k.setLedger(skey, vkey)
 	return k.writeOrCheckPublic("ledger.pub", []byte(vkey+"\n"))
 }
 

@@ -1,6 +1,6 @@
 // Package threads keeps which conversations tokens began through chat interfaces, and what was said in them:
 // no text, but digests under a key that is not in the database. They tell what a client sends back from what
-// it made up. ForgetTx belongs to every purge.
+// it made up. Keys are the conversations of keys at the streaming proxy. ForgetTx belongs to every purge.
 //
 // The package isn't stable: docs/api.md lists those that are.
 package threads
@@ -206,6 +206,9 @@ func (s *Threads) digest(t Thread, m Said) []byte {
 // database without threads is left as it is. The error is the store's.
 func ForgetTx(tx *store.Tx, user, conversation string) error {
 	tables := 0
+	if err := forgetKeys(tx, user); err != nil {
+		return err
+	}
 	if _, err := tx.QueryRow([]any{&tables}, sqlHasTable); err != nil || tables == 0 {
 		return err
 	}
