@@ -230,7 +230,7 @@ func (p *Checkpoint) askGate(ctx context.Context, pol *policy, name string, c Ca
 
 // askRulesNow asks the rules of a policy about a call that was allowed and has not started. An answer
 // that was given to another question counts no more, and neither does one that was given beforehand
-// under another policy. The review's answer stands.
+// under another policy, or whose people may not give it any more. The review's answer stands.
 func (p *Checkpoint) askRulesNow(ctx context.Context, pol *policy, c Call, allowed Decision) Decision {
 	d := allowed
 	yes, _ := d.Verdict(GateApproval)
@@ -243,7 +243,7 @@ func (p *Checkpoint) askRulesNow(ctx context.Context, pol *policy, c Call, allow
 		yes = Verdict{Gate: GateApproval, State: NotReached} // it was the answer to another question
 	}
 	d.putAnswer(yes)
-	return d
+	return p.withdrawLapsed(ctx, c, d)
 }
 
 // mayDoubt reports whether a gate may leave a doubt to the review: the judge, and the scope

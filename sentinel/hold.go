@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/backoff"
 	"github.com/vedette-dev/vedette/internal/textcut"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/warrant"
@@ -184,17 +185,58 @@ func (i *invocation) newQuestion(ctx context.Context) *question {
 }
 
 // askPerson waits for a person's answer. After a yes the rules are asked again: see
-// judgeAgain.
+// judgeAgain. A yes that holds no more by then is none, and the person is asked again.
 func (i *invocation) askPerson(ctx context.Context) error {
-	answer, err := i.newQuestion(ctx).awaitAnswer(ctx)
-	switch {
-	case err != nil:
-		return err
-	case answer.Outcome != Allow:
-		i.refuseBy(answer)
-		return nil
+	for n := 0; ; n++ {
+		answer, err := i.newQuestion(ctx).awaitAnswer(ctx)
+		switch {
+		case err != nil:
+			return err
+		case answer.Outcome != Allow:
+			i.refuseBy(answer)
+			return nil
+		}
+		if err = i.judgeAgain(ctx, answer); !errors.Is(err, errAnswerLapsed) {
+			return err
+		}
+		i.p.tellObserver(Event{Call: i.call, Decision: i.decision, Kind: EventReopened, Context: ctx})
+		if n > 0 { // an approver that says yes and means no must not be asked without end
+			backoff.Wait(ctx, approverPauses.Pause(n-1))
+		}
 	}
-	return i.judgeAgain(ctx, answer)
+}
+
+// errAnswerLapsed has a person asked again whose yes holds no more.
+var errAnswerLapsed = errors.New("the yes holds no more")
+
+// holdsAnswer reports whether a person's yes still suffices, where the approver can tell. What it can't tell does
+// not hold. The answer is asked for also where the caller has left meanwhile.
+func (p *Checkpoint) holdsAnswer(ctx context.Context, c Call, d Decision, yes Verdict) (holds bool) {
+	a, ok := p.o.Approver.(RevisingApprover)
+	if !ok || d.Asked.IsZero() || yes.State != Judged || yes.Outcome != Allow || yes.Meta[metaStanding] != "" {
+		return true
+	}
+	defer func() {
+		if recover() != nil {
+			p.logger().Error("the approver panicked; its yes does not hold", "call", c.Proposed().ID(), "stack", string(debug.Stack()))
+			holds = false
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	holds, err := a.AnswerHolds(ctx, c, d)
+	if err != nil {
+		p.logger().Error("the approver could not tell whether its yes holds, so it does not", "call", c.Proposed().ID(), "error", err)
+	}
+	return holds && err == nil
+}
+
+// withdrawLapsed denies an allowed call whose yes holds no more.
+func (p *Checkpoint) withdrawLapsed(ctx context.Context, c Call, d Decision) Decision {
+	if yes, _ := d.Verdict(GateApproval); d.Outcome == Allow && !p.holdsAnswer(ctx, c, d, yes) {
+		d.putVerdict(markApproval(Refuse(CodeApprovalSuperseded, "who may approve the call was changed, and the yes that was given does not suffice")))
+	}
+	return d
 }
 
 // refuseBy ends the question by a person's no, or by their edit.
@@ -215,6 +257,9 @@ func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
 			i.decision.closeQuestion(v, answer, at)
 		}
 		return err
+	}
+	if !i.p.holdsAnswer(ctx, i.call, shown, answer) {
+		return errAnswerLapsed
 	}
 	i.policy = i.p.policyInForce() // a reload may have come while the person thought
 	c, d := i.remote.withGrantNow(i.call, i.desk).withTouchNow(env), shown

@@ -487,8 +487,8 @@ func (i *invocation) waitAndRun(ctx context.Context, e flightEntry) (res skills.
 	return p.o.Executors[c.Name()].Execute(skills.WithApproved(ctx, listApproved(bound)), i.warrant, c.Order())
 }
 
-// stopBeforeStart asks for pauses, and asks the rules again where another policy came in force since
-// the decision. It is asked when nothing stands between the call and its start but the start. Nil
+// stopBeforeStart asks for pauses and whether a person's yes still suffices, and asks the rules again where
+// another policy came in force since the decision. It is asked when nothing stands between the call and its start but the start. Nil
 // lets it start.
 func (i *invocation) stopBeforeStart(ctx context.Context) *stoppedError {
 	if v, ok := i.p.pauseVerdict(i.call.Grant().User(), i.call.Name()); ok {
@@ -496,11 +496,13 @@ func (i *invocation) stopBeforeStart(ctx context.Context) *stoppedError {
 		no.putVerdict(v)
 		return &stoppedError{CodeOutcomePaused, no}
 	}
-	now := i.p.policyInForce()
-	if now == i.policy {
-		return nil
+	var no Decision
+	if now := i.p.policyInForce(); now == i.policy {
+		no = i.p.withdrawLapsed(ctx, i.call, i.decision)
+	} else {
+		no = i.p.askRulesNow(ctx, now, i.call, i.decision)
 	}
-	if no := i.p.askRulesNow(ctx, now, i.call, i.decision); no.Outcome != Allow {
+	if no.Outcome != Allow {
 		return &stoppedError{CodeWithdrawn, no}
 	}
 	return nil

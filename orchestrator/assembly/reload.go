@@ -121,13 +121,12 @@ func (r *reloader) exchange(next *config.Config, pol sentinel.Policy, who *appro
 	if err := r.parts.counts.limiter.SetCounts(limitNumbers(next)); err != nil {
 		return err
 	}
-	if judges {
-		if err := r.parts.Checkpoint.SetPolicy(pol); err != nil {
-			return err
-		}
-	}
+	// Who may answer comes first: a standing approval that is used under the new digest is held to it.
 	if in := r.parts.Inbox; in != nil && !reflect.DeepEqual(r.running.Load().Approvals.Who, next.Approvals.Who) {
 		in.SetPolicy(who)
+	}
+	if judges {
+		return r.parts.Checkpoint.SetPolicy(pol)
 	}
 	return nil
 }
