@@ -44,7 +44,10 @@ type Options struct {
 	// it is denied with CodePendingFull, and no person is asked.
 	Pending PendingLimits
 	// Pauser is the kill switch; without one nothing can be paused.
-	Pauser   Pauser
+	Pauser Pauser
+	// Ended reports whether the principal of that id may act no more: see Grant.Principal. It is asked when Pauser
+	// is, and must answer at once. Without it none ever ends.
+	Ended    func(principal string) bool
 	Recorder Recorder
 	// History is needed by desks that are resumed.
 	History History

@@ -408,7 +408,7 @@ func (i *invocation) beginEdited() *invocation {
 	}
 	i.slotTaken = false
 	next.proposal.Grant = next.proposal.Grant.TaintAs(i.desk.Grant()) // what was read since counts
-	if v, ok := i.p.pauseVerdict(next.proposal.Grant.User(), next.proposal.Skill); ok {
+	if v, ok := i.p.stopVerdict(next.proposal.Grant, next.proposal.Skill); ok {
 		v.Gate = GateLimits
 		next.limitsVerdict = v
 	}
