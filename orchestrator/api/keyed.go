@@ -145,13 +145,15 @@ func (r *recorder) Write(b []byte) (int, error) {
 }
 
 // isFinal reports whether the answer is kept. What says "not now", or that the caller may not, is told again each
-// time: 401, 403, 408, 429, 500 and above but for what is known to have happened.
+// time: 401, 403, 408, 429, and 500 and above. A 502 alone is the end of a request that was worked on, whose model
+// failed: it is on record, and what its agents did must not be done twice.
 func (r *recorder) isFinal() bool {
 	switch r.status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
 		return false
 	}
-	return len(r.body) <= maxKept
+	ended := r.status < http.StatusInternalServerError || r.status == problem.ModelFailed.Status()
+	return ended && len(r.body) <= maxKept
 }
 
 // send writes the answer.
