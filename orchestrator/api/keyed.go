@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -24,6 +25,9 @@ const (
 	maxKept    = 2 << 20 // bytes of an answer that is kept
 	locationID = "Location"
 )
+
+// conversationForm is the form of ConversationPath.ID.
+var conversationForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
 
 // keyParameter describes the header.
 func keyParameter() *huma.Param {
@@ -46,6 +50,10 @@ func (a keyedRequests) serveKeyed(w http.ResponseWriter, r *http.Request, body [
 		return
 	}
 	user, conversation := userOf(p, r, body), r.PathValue("conversation")
+	if conversation != "" && !conversationForm.MatchString(conversation) {
+		run(w) // the operation says what is wrong with it
+		return
+	}
 	var err error
 	if conversation != "" {
 		if conversation, err = a.findID(r.Context(), user, conversation); err != nil {

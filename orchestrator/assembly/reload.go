@@ -87,7 +87,7 @@ func (r *reloader) take(ctx context.Context, next *config.Config, by string) (Re
 	r.busy.Lock()
 	defer r.busy.Unlock()
 	running := r.running.Load()
-	out := Reload{Old: running.Digest(), New: next.Digest(), Changes: append(config.Compare(running, next), r.listUnbuilt(next)...)}
+	out := Reload{Old: running.Digest(), New: next.Digest(), Changes: r.compare(running, next)}
 	if err := refuseChanges(running, out.Changes); err != nil {
 		return out, errors.Join(err, r.record(ctx, sentinel.RecordReloadRefused, by, out, nil))
 	}
@@ -113,6 +113,11 @@ func (r *reloader) take(ctx context.Context, next *config.Config, by string) (Re
 	r.withdrawn.Store(&withdrawn)
 	r.running.Store(next)
 	return out, nil
+}
+
+// compare returns what next changes, also against what the process was built with.
+func (r *reloader) compare(running, next *config.Config) []config.Change {
+	return append(config.Compare(running, next), r.listUnbuilt(next)...)
 }
 
 // exchange puts in force what was built of a configuration. judges says that it judges otherwise than the running
