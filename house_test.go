@@ -166,7 +166,7 @@ var rooms = map[string]room{
 		"orchestrator/policies", "orchestrator/problem", "orchestrator/records/query", "orchestrator/records/story",
 		"sentinel", "sentinel/approval", "sentinel/label", "sentinel/ledger", "sentinel/pause", "skills"},
 		"it carries a caller's words to what answers them, decides nothing and builds no part"},
-	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/problem", "orchestrator/records/query",
+	"orchestrator/web": {[]string{"orchestrator", "orchestrator/access", "orchestrator/intake", "orchestrator/problem", "orchestrator/records/query",
 		"orchestrator/records/story", "sentinel", "sentinel/approval", "sentinel/label", "sentinel/ledger"},
 		"it shows people what others decide, carries their word and builds no part"},
 	"orchestrator/assistants": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/threads",
@@ -203,6 +203,8 @@ var rooms = map[string]room{
 		"it carries an operator's word to the process and knows no more of it"},
 	"orchestrator/hook": {[]string{"internal/textcut", "skills"},
 		"it asks a server over HTTP, as any other program would, and decides nothing"},
+	"orchestrator/alerts": {[]string{"internal/backoff", "orchestrator/notify", "orchestrator/records/query", "sentinel", "sentinel/ledger",
+		"sentinel/store", "skills"}, "it reads what is on record and tells people, and decides nothing"},
 	"orchestrator/notify": {[]string{"internal/backoff", "internal/outbound", "internal/textcut", "sentinel/approval", "sentinel/store"},
 		"it tells people that a question waits, and knows of a question what its list says"},
 	"orchestrator/admission": {nil, "it counts who is at work and knows nothing of the work"},
@@ -232,7 +234,7 @@ var rooms = map[string]room{
 		"sentinel/store", "sentinel/store/keys"},
 		"it opens what a process wrote and needs no configuration and no gate"},
 	"orchestrator/assembly": {[]string{"agents", "agents/llm", "config", "limits", "limits/fallback", "limits/redisstore",
-		"orchestrator/access", "orchestrator/anchors", "orchestrator/answers", "orchestrator/control",
+		"orchestrator/access", "orchestrator/alerts", "orchestrator/anchors", "orchestrator/answers", "orchestrator/control",
 		"orchestrator/handover", "orchestrator/intents", "orchestrator/labelled", "orchestrator/maintenance", "orchestrator/models",
 		"orchestrator/notify", "orchestrator/policies", "orchestrator/records/story", "orchestrator/sink", "orchestrator/skillqueue",
 		"orchestrator/threads",
@@ -257,8 +259,8 @@ var rooms = map[string]room{
 		"orchestrator/records/query", "orchestrator/records/shown", "orchestrator/replay", "orchestrator/serve", "sentinel/pause",
 		"skills/run/exec"},
 		"flags, one call and printing: it builds nothing and opens no store"},
-	"cmd/vedette/handlers": {[]string{"orchestrator", "orchestrator/access", "orchestrator/api", "orchestrator/assistants", "orchestrator/proxy",
-		"orchestrator/serve", "orchestrator/threads", "orchestrator/web"},
+	"cmd/vedette/handlers": {[]string{"config", "orchestrator", "orchestrator/access", "orchestrator/api", "orchestrator/assistants",
+		"orchestrator/proxy", "orchestrator/records", "orchestrator/replay", "orchestrator/serve", "orchestrator/threads", "orchestrator/web"},
 		"it puts handlers behind the server, and decides nothing"},
 	"cmd/vedette/chat": {[]string{"config", "internal/terminal", "orchestrator", "sentinel/approval"},
 		"it shows a person what a conversation tells, carries their word, and decides nothing"},
@@ -420,7 +422,7 @@ const (
 // wider are the types and packages that are beyond a bound, with how far. A type or a
 // package that comes within its bound leaves the list.
 var wider = map[string]int{
-	"imports orchestrator/assembly": 49, // it puts everything together
+	"imports orchestrator/assembly": 50, // it puts everything together
 	"imports cmd/vedette/command":   15, // each command calls another room
 	"imports cmd/vedette/setup":     13, // each command needs another room's part
 	"imports orchestrator/api":      17, // each group of operations carries to another room

@@ -152,7 +152,9 @@ func (r *rig) claudeCode(t *testing.T, api, url, prompt string) (dir string) {
 	require.NoError(t, err)
 	file := filepath.Join(home, "settings.json")
 	require.NoError(t, os.WriteFile(file, settings, 0o600))
-	r.runClaude(t, dir, home, []string{"ANTHROPIC_BASE_URL=" + api, "ANTHROPIC_API_KEY=none", "VEDETTE_URL=" + url, "VEDETTE_TOKEN=" + r.token},
+	r.runClaude(t, dir, home, []string{
+		"ANTHROPIC_BASE_URL=" + api, "ANTHROPIC_API_KEY=none", "VEDETTE_URL=" + url, "VEDETTE_TOKEN=" + r.token,
+	},
 		"-p", prompt, "--settings", file, "--allowedTools", "Bash", "--model", "m")
 	return dir
 }

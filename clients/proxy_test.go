@@ -154,7 +154,9 @@ func (r *rig) runProxied(t *testing.T, c proxyClient, url string, scenarios []st
 }
 
 // nameConversation makes a name that a conversation may have of a text.
-func nameConversation(text string) string { return regexp.MustCompile(`[^A-Za-z0-9]+`).ReplaceAllString(text, "-") }
+func nameConversation(text string) string {
+	return regexp.MustCompile(`[^A-Za-z0-9]+`).ReplaceAllString(text, "-")
+}
 
 // approvePending says yes to the questions that are pending.
 func (r *rig) approvePending(t *testing.T) {

@@ -25,6 +25,9 @@ type Assistant struct {
 	Roster map[string][]string `yaml:"roster" json:",omitempty" cfg:"single,key=orchestrator|agent"`
 	// Skills are the most that its agents may use; none is all.
 	Skills []string `yaml:"skills" json:",omitempty" cfg:"nonempty"`
+	// Intent says what the trusted intent of a request is to it: "required" grants what the intent's action grants and
+	// nothing without one, "advisory" is on record and grants nothing less, "off" or empty asks for none.
+	Intent string `yaml:"intent" json:",omitempty" cfg:"enum=required|advisory|off"`
 	// Groups are the groups of users who may use it; none is all.
 	Groups []string `yaml:"groups" json:",omitempty" cfg:"nonempty"`
 	// Limits bound it for users of no tier.
@@ -117,6 +120,10 @@ func (l assistantsCheck) checkAll() {
 		l.checkRoster(path+".roster", e.val.get("roster"))
 		l.checkSkillNames(e.val.get("skills"))
 		l.checkAssistantText(path, e.val, &a)
+		asks := a.Intent == "required" || a.Intent == "advisory"
+		if n := e.val.get("intent"); n != nil && asks && !l.cfg.Intent.IsOn() {
+			l.out.add(n.pos, "%s.intent needs the actions that users can ask for; add intent: {actions: …, policy: …}", path)
+		}
 		l.checkTiers(path, e.val.get("tiers"), a.Tiers)
 		l.cfg.Assistants[e.key] = a
 	}

@@ -33,6 +33,7 @@ func (l *loader) checkAll() {
 	l.checkRules()
 	l.checkWho()
 	l.checkNotify()
+	l.checkAlerts()
 	l.checkAnchors()
 	assistantsCheck{l}.checkAll()
 	proxyCheck{l}.checkAll()
@@ -140,8 +141,8 @@ func (l *loader) checkNotify() {
 	if list == nil || list.kind != listNode {
 		return
 	}
-	if !l.cfg.Approvals.Inbox {
-		l.out.add(list.pos, "approvals.notify is for the inbox; add inbox: true beside it, or remove it")
+	if !l.cfg.Approvals.Inbox && l.valueAt("alerts") == nil {
+		l.out.add(list.pos, "approvals.notify is for the inbox and for alerts; add inbox: true beside it, or remove it")
 	}
 	known, names := l.knownSkills(), map[string]Position{}
 	for i, n := range list.items {
@@ -166,6 +167,44 @@ func (l *loader) checkNotify() {
 		if skills := n.get("skills"); skills != nil && skills.kind == listNode {
 			for _, s := range skills.items {
 				l.checkPattern(s, known)
+			}
+		}
+	}
+}
+
+// checkAlerts refuses alerts that no channel is told of, keys that do nothing, and names that are there twice.
+func (l *loader) checkAlerts() {
+	list := l.valueAt("alerts")
+	if list == nil || list.kind != listNode {
+		return
+	}
+	channels := []string{}
+	for _, c := range l.cfg.Approvals.Notify {
+		channels = append(channels, c.Name)
+	}
+	if len(channels) == 0 && len(list.items) > 0 {
+		l.out.add(list.pos, "alerts has no channel to tell; add one under approvals.notify")
+	}
+	names := map[string]Position{}
+	for i, n := range list.items {
+		if n.kind != mappingNode || i >= len(l.cfg.Alerts) {
+			continue
+		}
+		a := l.cfg.Alerts[i]
+		if first, twice := names[a.Name]; twice && a.Name != "" {
+			l.out.add(n.get("name").pos, "alerts[%d]: another alert has the name %q already, at %s; give one of them another name", i, a.Name, first)
+		}
+		names[a.Name] = n.pos
+		for key, watches := range alertKeys {
+			if v := n.get(key); v != nil && a.Watch != "" && !slices.Contains(watches, a.Watch) {
+				l.out.add(v.pos, "alerts[%d].%s does nothing with watch: %s; remove it", i, key, a.Watch)
+			}
+		}
+		if told := n.get("channels"); told != nil && told.kind == listNode && len(channels) > 0 {
+			for _, c := range told.items {
+				if !slices.Contains(channels, c.text) {
+					l.out.add(c.pos, "alerts[%d]: approvals.notify has no channel %q%s", i, c.text, suggestWord(c, channels))
+				}
 			}
 		}
 	}

@@ -43,6 +43,8 @@ type Config struct {
 	Limits Limits `yaml:"limits"`
 	// Approvals says how people are asked.
 	Approvals Approvals `yaml:"approvals"`
+	// Alerts are rules over the decision log, of which channels under approvals.notify are told.
+	Alerts []Alert `yaml:"alerts" json:",omitempty" cfg:"nonempty"`
 	// Answers says what an answer may hold.
 	Answers Answers `yaml:"answers"`
 	// Ledger is the database of decisions.

@@ -72,8 +72,20 @@ type IntentAction struct {
 	Arguments map[string]string `yaml:"arguments" json:",omitempty" cfg:"key=name"`
 	// Timeout bounds one run of the program's handler.
 	Timeout time.Duration `yaml:"timeout" json:",omitempty" cfg:"min=100ms,max=1h"`
+	// Grants are the skills that a turn may use whose request asks for it, within Limits: see Assistant.Intent.
+	Grants []string     `yaml:"grants" json:",omitempty" cfg:"nonempty"`
+	Limits IntentLimits `yaml:"limits" json:",omitzero"`
 	// Approve asks an approver each time.
 	Approve bool `yaml:"approve" json:",omitempty"`
+}
+
+// IntentLimits narrow the limits of a turn; zero narrows nothing.
+type IntentLimits struct {
+	// Agents is how many a turn may have, Calls how many each of them may propose.
+	Agents int `yaml:"agents" json:",omitempty" cfg:"min=1,max=10000"`
+	Calls  int `yaml:"calls" json:",omitempty" cfg:"min=1,max=10000"`
+	// Tokens are what a turn may have spent when the orchestrator's model is asked.
+	Tokens int `yaml:"tokens" json:",omitempty" cfg:"min=1,max=1000000000000"`
 }
 
 // IntentKind is a kind of entity.
@@ -244,6 +256,7 @@ func (l intentCheck) checkAll() {
 				!slices.Contains(known, s.text) {
 				l.out.add(s.pos, "intent.actions.%s.skill: %s", a.key, l.hideUnknown(s, "skill", s.text, known))
 			}
+			assistantsCheck(l).checkSkillNames(a.val.get("grants"))
 			if args := a.val.get("arguments"); args != nil && a.val.get("skill") == nil {
 				l.out.add(args.pos, "intent.actions.%s.arguments are for a skill; add skill: NAME beside them, or remove them", a.key)
 			}

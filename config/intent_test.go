@@ -42,7 +42,9 @@ func TestIntentDefaults(t *testing.T) {
 
 func TestIntentMistakes(t *testing.T) {
 	for name, row := range map[string]struct{ yaml, want string }{
-		"no actions":     {"  policy: {actions: [pay]}\n", `vedette.yaml:3:1: intent.actions is missing`},
+		"no actions": {"  policy: {actions: [pay]}\n", `vedette.yaml:3:1: intent.actions is missing`},
+		"no actions for an assistant": {"  actions: {}\n  policy: {actions: [pay]}\nassistants: {a: {intent: required}}\n",
+			`vedette.yaml:6:26: assistants.a.intent needs the actions that users can ask for`},
 		"no policy":      {"  actions: {pay: {words: pay}}\n", `intent.policy is missing: nothing would be allowed`},
 		"a misspelt key": {"  acions: {}\n", `vedette.yaml:4:3: unknown key "acions"; did you mean "actions"?`},
 		"a risk": {"  actions: {pay: {risk: grave}}\n  policy: {actions: [pay]}\n",

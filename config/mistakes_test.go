@@ -192,7 +192,8 @@ func TestMistakes(t *testing.T) {
 		{"bad forbid pattern", "version: 1\nguard: {forbid_paths: ['a[']}",
 			`vedette.yaml:2:24: guard.forbid_paths[0]: "a[" is not a valid glob pattern; close each [ and {, or write \ before it`},
 		{"root over the database", "version: 1\nguard: {roots: [state]}\nledger: {path: state/db/v.db}\nkeys: {dir: k}",
-			`vedette.yaml:2:17: guard.roots[0] contains the database (state/db/v.db), its later files (state/db/v.db.d); give agents a folder of their own`},
+			`vedette.yaml:2:17: guard.roots[0] contains the database (state/db/v.db), its later files (state/db/v.db.d); ` +
+				`give agents a folder of their own`},
 		{"root over the keys", "version: 1\nguard: {roots: [k]}\nkeys: {dir: ./k/}",
 			`vedette.yaml:2:17: guard.roots[0] contains the keys (k); give agents a folder of their own`},
 		{"root in the keys", "version: 1\nguard: {roots: [k/x]}\nkeys: {dir: k}",

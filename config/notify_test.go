@@ -53,7 +53,7 @@ func TestNotifyMistakes(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 	}
 	_, err := config.Parse("v.yaml", []byte("version: 1\napprovals:\n  notify:\n    - {name: ops, "+place), config.Options{})
-	require.ErrorContains(t, err, "v.yaml:4:5: approvals.notify is for the inbox; add inbox: true beside it")
+	require.ErrorContains(t, err, "v.yaml:4:5: approvals.notify is for the inbox and for alerts; add inbox: true beside it")
 }
 
 func printAll(v any) string {

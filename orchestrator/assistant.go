@@ -28,6 +28,8 @@ type Assistant struct {
 	// roles.agent: the first that answers.
 	Orchestrator []string `json:"orchestrator,omitempty"`
 	Agents       []string `json:"agents,omitempty"`
+	// Intent says what the trusted intent of a request is to it. A request that is under way keeps what it was allowed.
+	Intent IntentMode `json:"intent,omitempty"`
 	// Bounds narrow the limits of a turn.
 	Bounds TurnBounds `json:"bounds,omitzero"`
 }
@@ -56,6 +58,15 @@ func (a *Assistant) checkAssistant(m *roleModels) error {
 		if len(m.chain(list)) != len(list) {
 			return fmt.Errorf("%w: a model of the assistant isn't configured", ErrRequest)
 		}
+	}
+	switch a.Intent {
+	case IntentOff:
+	case IntentAdvisory, IntentRequired:
+		if m.parts.Intake == nil {
+			return fmt.Errorf("%w: an assistant asks for intents, and the configuration has no intent", ErrRequest)
+		}
+	default:
+		return fmt.Errorf("%w: the intent of an assistant is advisory or required", ErrRequest)
 	}
 	if a.Bounds.Agents < 0 || a.Bounds.Calls < 0 || a.Bounds.Tokens < 0 {
 		return fmt.Errorf("%w: a bound of an assistant is negative", ErrRequest)

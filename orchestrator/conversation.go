@@ -29,6 +29,7 @@ type (
 		By             string // who sends it in the user's name
 		Principal      string // the id of who sends it
 		Scope          skills.Scope
+		Intent         allowedIntent
 		Token          string // of the caller
 		Stays          bool   // the request is worked on though the caller leaves
 		Fresh          bool   // the id was made up for it: it was never sent before

@@ -179,8 +179,8 @@ func (d door) ListDisputes(ctx context.Context, viewer string, limit int) ([]con
 }
 
 // ExportLabels makes cases of labelled decisions, and logs who has read their values.
-func (d door) ExportLabels(ctx context.Context, after, by, via string) (control.LabelledCases, error) {
-	page, err := d.parts.ExportLabels(ctx, after, by, via)
+func (d door) ExportLabels(ctx context.Context, part control.LabelledPart, by, via string) (control.LabelledCases, error) {
+	page, err := d.parts.ExportLabels(ctx, part, by, via)
 	if err == nil {
 		d.log.Warn("values of labelled calls were read", "cases", len(page.Cases), "by", by)
 	}

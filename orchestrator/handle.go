@@ -167,6 +167,9 @@ func (c *Conversation) sendAndWait(ctx context.Context, m sendRequest) (Reply, e
 	m.User, m.By, m.Scope, m.Token, m.Trace, m.Credit = c.co.User, c.co.By, c.co.Scope, sentinel.NewID(), traceOf(ctx), credit
 	m.Principal = c.co.Principal
 	m.Context, m.History, m.Assistant = c.co.Context, c.co.History, c.co.Assistant
+	if err := (intentAsker{c}).authorize(ctx, &m); err != nil {
+		return Reply{}, err
+	}
 	for range reattach {
 		credit.Reclaim() // a process that crashed may have lent it
 		v, err := c.callProcess(ctx, m)

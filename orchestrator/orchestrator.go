@@ -411,5 +411,7 @@ func (o *Orchestrator) underWay() (turns []CutTurn, calls []sentinel.InFlight) {
 		}
 		turns = append(turns, t)
 	}
-	return turns, slices.DeleteFunc(o.parts.Checkpoint.InFlight(), sentinel.InFlight.AwaitsOthers)
+	return turns, slices.DeleteFunc(o.parts.Checkpoint.InFlight(), func(f sentinel.InFlight) bool {
+		return f.AwaitsOthers() || f.Phase == sentinel.PhaseApproval && assembly.IsIntentQuestion(f.Skill) // it waits on after the next start
+	})
 }

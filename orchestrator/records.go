@@ -52,6 +52,8 @@ type openRecord struct {
 	Imported loop.Messages `json:"imported,omitempty"`
 	// Assistant is how the request is worked on.
 	Assistant Assistant `json:"assistant,omitzero"`
+	// Intent is what the trusted intent of the request allows; what it narrows is narrowed in Scope and Assistant.
+	Intent allowedIntent `json:"intent,omitzero"`
 }
 
 // roundRecord is what was added to a turn since the round before. It ends with the model's

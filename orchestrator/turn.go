@@ -115,7 +115,7 @@ type waiter struct {
 func newRequestTurn(n *turnNeeds, conversation string, m sendRequest, tainted bool, earlier earlierTurns) (*turn, error) {
 	r := openRecord{
 		V: recordVersion, Request: m.ID, Grant: sentinel.NewID(), Scope: m.Scope.List(), Tainted: tainted, Started: time.Now(),
-		By: m.By, Principal: m.Principal, Context: m.Context, Assistant: m.Assistant,
+		By: m.By, Principal: m.Principal, Context: m.Context, Assistant: m.Assistant, Intent: m.Intent,
 	}
 	if earlier.isEmpty() && len(m.History) > 0 {
 		r.Imported, r.Tainted = importMessages(m.History), true
@@ -144,7 +144,7 @@ func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlie
 	id := deriveTurnID(conversation, r.Request)
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: r.Grant, User: user, Conversation: conversation, Turn: id, Agent: "orchestrator", Proposer: r.By,
-		Principal: r.Principal,
+		Principal: r.Principal, Intent: r.Intent.ID, IntentAction: r.Intent.Action,
 		Mission: text, MissionBy: sentinel.ByUser, Request: &text, Scope: scope.Union(own), Tainted: r.Tainted,
 		TaintedBefore: r.Tainted, Earlier: earlier.said,
 	})
@@ -159,7 +159,7 @@ func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlie
 		filter: linkFilter{n.parts, text}, secrets: turnSecrets{n.parts.Registry, scope}}
 	t.loop = loop.New(t, t.buildLoopRules())
 	prompt := cmp.Or(r.Assistant.Prompt, n.parts.Running().Orchestrator.Prompt)
-	instructions := writeInstructions(prompt, n.parts.Registry, scope) + r.Assistant.describe() + describeUser(r.Context)
+	instructions := writeInstructions(prompt, n.parts.Registry, scope) + r.Assistant.describe() + r.Intent.describe() + describeUser(r.Context)
 	t.loop.Begin(slices.Concat([]llm.Message{{Role: llm.RoleSystem, Content: instructions}}, earlier.messages, r.Imported))
 	t.loop.Say(llm.Message{Role: llm.RoleUser, Content: text})
 	t.loop.MarkSaved() // the request is a record of its own

@@ -143,3 +143,32 @@ func TestDoubtIsClosedOnce(t *testing.T) {
 		})
 	}
 }
+
+// A call's deviation is what the review's score lacks, or else the judge's; a gate that couldn't tell says nothing of it.
+func TestDeviation(t *testing.T) {
+	judge := Verdict{Gate: GateJudge, State: Judged, Outcome: Allow, Score: 70, HasScore: true}
+	for name, c := range map[string]struct {
+		verdicts []Verdict
+		want     int // -1 for none
+	}{
+		"judge alone":      {[]Verdict{judge}, 30},
+		"review":           {[]Verdict{judge, {Gate: GateReview, State: Judged, Outcome: Allow, Score: 90, HasScore: true}}, 10},
+		"no score":         {[]Verdict{judge, {Gate: GateReview, State: Judged, Outcome: Deny}}, 100},
+		"approved":         {[]Verdict{judge, {Gate: GateReview, State: Judged, Outcome: Allow}}, 30},
+		"model was down":   {[]Verdict{judge, {Gate: GateReview, State: Judged, Outcome: Deny, Degraded: true}}, 30},
+		"review failed":    {[]Verdict{{Gate: GateReview, State: Failed, Outcome: Deny}}, -1},
+		"outside of grant": {[]Verdict{{Gate: GateScope, State: Judged, Outcome: Deny, Code: "scope.not_granted"}, judge}, 100},
+		"malformed":        {[]Verdict{{Gate: GateSchema, State: Judged, Outcome: Deny, Code: "schema.invalid"}}, -1},
+		"nothing":          {nil, -1},
+	} {
+		d := Decision{Verdicts: c.verdicts}
+		d.settle()
+		got := measureDeviation(d)
+		if c.want < 0 {
+			require.Nil(t, got, name)
+			continue
+		}
+		require.NotNil(t, got, name)
+		require.Equal(t, c.want, *got, name)
+	}
+}

@@ -41,6 +41,8 @@ type GrantOptions struct {
 	// Intent is the id of the trusted intent under whose authority calls are made; empty for none. Records name it; the
 	// digest doesn't cover it.
 	Intent string
+	// IntentAction is what that intent asks for: a configured name. It is shown to reviewers.
+	IntentAction string
 	// Mission is what the agent was told to do, and MissionBy who wrote it.
 	Mission   string
 	MissionBy Author
@@ -85,7 +87,7 @@ func NewGrant(o GrantOptions) (Grant, error) {
 		needed  bool
 	}{{"id", o.ID, true}, {"conversation", o.Conversation, true}, {"agent", o.Agent, true}, {"user", o.User, false}, {"turn", o.Turn, false},
 		{"remote", o.Remote, false}, {"proposer", o.Proposer, false}, {"intent", o.Intent, false},
-		{"principal", o.Principal, false}} {
+		{"action of the intent", o.IntentAction, false}, {"principal", o.Principal, false}} {
 		switch {
 		case f.v == "" && f.needed:
 			errs = append(errs, fmt.Errorf("grant: %s is missing", f.name))
@@ -197,6 +199,9 @@ func (g Grant) Principal() string { return cmp.Or(g.o.Principal, g.o.Remote) }
 
 // Intent is the id of the trusted intent under whose authority calls are made; empty for none.
 func (g Grant) Intent() string { return g.o.Intent }
+
+// IntentAction is what that intent asks for: a configured name.
+func (g Grant) IntentAction() string { return g.o.IntentAction }
 
 // AsRemote returns the grant for calls that the principal runs elsewhere.
 func (g Grant) AsRemote(principal string) Grant {

@@ -124,7 +124,7 @@ func (m recordMaker) describePremises(r *Record, c Call, d Decision) {
 		V: premisesVersion, Tainted: g.Tainted(), TaintedBefore: g.o.TaintedBefore, BeforeTaint: c.BeforeTaint().List(), Refused: t.refused,
 	}
 	k.Base = w.keepBase(g, t)
-	end := keptBlock{}
+	var end keptBlock
 	nameStep := func(i int) *keptName { return &t.steps[i].readingOf().block }
 	k.StepsBefore, end = w.keepBlocks(len(t.steps), nameStep, func(b *keptBlock, i int) {
 		b.Steps = append(b.Steps, w.keepStep(t.steps[i], false))

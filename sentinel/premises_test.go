@@ -2,6 +2,7 @@ package sentinel
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,40 @@ func TestPremisesOfALongTurn(t *testing.T) {
 		}
 	}
 	require.Less(t, largest, 8<<10, "in bytes: two blocks, and the ends of the lists")
+}
+
+// Whatever order calls are read back in, each has the steps that it had.
+func TestPremisesInAnyOrder(t *testing.T) {
+	parts := partsKept{}
+	d := newDeskOf(t, "ann", parts, &keptParts{now: time.Now})
+	branch := newDeskOf(t, "ann", parts, d.m.kept) // of the same grant, with other steps
+	type kept struct {
+		data  []byte
+		trace Trace
+	}
+	var list []kept
+	for n := range 20 {
+		for _, of := range []*deskOf{d, branch} {
+			data, _, _ := of.decide()
+			list = append(list, kept{data, of.trace})
+		}
+		d.step(n)
+		branch.step(1000 + n)
+	}
+	recaller := NewRecaller(parts)
+	read := make([]Trace, len(list))
+	for _, i := range append(rand.New(rand.NewPCG(1, 2)).Perm(len(list)), rand.New(rand.NewPCG(3, 4)).Perm(len(list))...) {
+		p, err := recaller.Recall(list[i].data)
+		require.NoError(t, err)
+		read[i] = p.Trace
+	}
+	for i, k := range list { // also once all were read: no trace writes into another
+		require.Equal(t, k.trace.digest, read[i].digest)
+		require.Len(t, read[i].steps, len(k.trace.steps))
+		for n, s := range k.trace.steps {
+			require.Equal(t, s.CallID, read[i].steps[n].CallID)
+		}
+	}
 }
 
 // Blocks of another desk, of another user and of other steps have names of their own.

@@ -1,6 +1,7 @@
 package sentinel
 
 import (
+	"crypto/sha256"
 	"errors"
 	"slices"
 
@@ -40,6 +41,14 @@ type Recaller struct {
 	steps  map[string]recalledStep
 	grants map[string]recalledBase
 	blocks map[string]keptBlock // with all that came before them
+	traces map[string]recalledTrace
+}
+
+// recalledTrace is the longest list of steps that was read of a base. A later call's list mostly goes on from it.
+type recalledTrace struct {
+	refs   []string
+	steps  []Step
+	digest [sha256.Size]byte
 }
 
 type recalledStep struct {
@@ -56,9 +65,13 @@ type recalledBase struct {
 // mostRecalled bounds the steps, the grants and the lists that a Recaller keeps.
 const mostRecalled = 2048
 
+// mostTraces bounds the whole lists of steps that it keeps.
+const mostTraces = 64
+
 // NewRecaller returns a Recaller.
 func NewRecaller(from PremisesSource) *Recaller {
-	return &Recaller{from: from, steps: map[string]recalledStep{}, grants: map[string]recalledBase{}, blocks: map[string]keptBlock{}}
+	return &Recaller{from: from, steps: map[string]recalledStep{}, grants: map[string]recalledBase{}, blocks: map[string]keptBlock{},
+		traces: map[string]recalledTrace{}}
 }
 
 // Recall reads the value ValuePremises of a call. The error wraps ErrNotKept or ErrSecret where not all
@@ -92,13 +105,11 @@ func (r *Recaller) recallTrace(k keptPremises, t *Trace) error {
 	if k.Steps, k.Heard, k.Tried, err = r.recallLists(k); err != nil {
 		return err
 	}
-	for _, ref := range k.Steps {
-		s, err := r.recallStep(ref)
-		if err != nil {
-			return err
-		}
-		t.digest, t.steps = s.step.chainDigest(t.digest), append(t.steps, s.step)
+	whole, err := r.recallSteps(k.Base, k.Steps)
+	if err != nil {
+		return err
 	}
+	t.digest, t.steps = whole.digest, slices.Clip(whole.steps)
 	for _, p := range k.Heard {
 		s, err := r.recallStep(p.Step)
 		if err != nil {
@@ -114,6 +125,28 @@ func (r *Recaller) recallTrace(k keptPremises, t *Trace) error {
 		t.tried = append(t.tried, tried{s.step, p.At})
 	}
 	return nil
+}
+
+// recallSteps reads the steps of a list.
+func (r *Recaller) recallSteps(base string, refs []string) (recalledTrace, error) {
+	whole := r.traces[base]
+	if n := len(whole.refs); n > len(refs) || !slices.Equal(whole.refs, refs[:n]) {
+		whole = recalledTrace{}
+	}
+	for _, ref := range refs[len(whole.refs):] {
+		s, err := r.recallStep(ref)
+		if err != nil {
+			return whole, err
+		}
+		// Traces that were handed out are clipped, so what is appended here is in none of them.
+		whole.digest, whole.steps = s.step.chainDigest(whole.digest), append(whole.steps, s.step)
+	}
+	whole.refs = refs
+	if len(r.traces) >= mostTraces {
+		clear(r.traces)
+	}
+	r.traces[base] = whole
+	return whole, nil
 }
 
 // recallLists returns the whole lists of premises.

@@ -218,9 +218,13 @@ func (m recordMaker) newDecision(kind string, c Call, d Decision) Record {
 }
 
 // measureDeviation says how far a call is from what was asked for, in hundredths: what the review's score lacks, or else
-// the judge's. A call that its grant, a rule or the guard kept from them is as far as one can be. nil where none can tell.
+// the judge's. A call that its grant, a rule or the guard refused is as far as one can be. nil where none can tell.
 func measureDeviation(d Decision) *int {
 	far := 100
+	by, _ := d.Verdict(d.BlockedBy)
+	if d.Outcome == Deny && by.State == Judged && slices.Contains([]string{GateScope, GatePermission, GateGuard}, d.BlockedBy) {
+		return &far
+	}
 	for _, gate := range []string{GateReview, GateJudge} {
 		v, ok := d.Verdict(gate)
 		switch {
@@ -231,10 +235,6 @@ func measureDeviation(d Decision) *int {
 		case v.Outcome == Deny: // without a score
 			return &far
 		}
-	}
-	v, _ := d.Verdict(d.BlockedBy)
-	if d.Outcome == Deny && v.State == Judged && slices.Contains([]string{GateScope, GatePermission, GateGuard}, d.BlockedBy) {
-		return &far
 	}
 	return nil
 }

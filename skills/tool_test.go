@@ -28,8 +28,8 @@ func TestCompileTool(t *testing.T) {
 		"no type": {`{"properties":{"a":{"type":"string"}}}`, `{"a":"x"}`, `{"b":"x"}`},
 		"zod": {`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"string","format":"url"}},` +
 			`"required":["a"],"~standard":{"vendor":"zod"}}`, `{"a":"no url"}`, `{}`},
-		"pydantic": {`{"title":"T","type":"object","$defs":{"M":{"type":"object","properties":{"k":{"type":"string"}},"discriminator":{"x":1}}},` +
-			`"properties":{"m":{"$ref":"#/$defs/M"}}}`, `{"m":{"k":"v"}}`, `{"m":{"k":1}}`},
+		"pydantic": {`{"title":"T","type":"object","$defs":{"M":{"type":"object","properties":{"k":{"type":"string"}},` +
+			`"discriminator":{"x":1}}},"properties":{"m":{"$ref":"#/$defs/M"}}}`, `{"m":{"k":"v"}}`, `{"m":{"k":1}}`},
 		"tuple": {`{"type":"object","properties":{"a":{"type":"array","items":[{"type":"string"},{"type":"integer"}]}}}`,
 			`{"a":["x",1]}`, `{"a":[1,1]}`},
 		"nullable": {`{"type":"object","properties":{"a":{"type":"string","nullable":true}}}`, `{"a":null}`, `{"a":1}`},

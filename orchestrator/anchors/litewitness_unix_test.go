@@ -48,7 +48,7 @@ func tellLitewitness(t *testing.T, path, ledgerKey string) {
 // startLitewitness starts the witness with a key, and tells it of a ledger.
 func startLitewitness(t *testing.T, program string, key ed25519.PrivateKey, ledgerKey string) (url string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "lw") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "lw") //nolint:usetesting // a socket's path must be short
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	ring := agent.NewKeyring()

@@ -192,15 +192,16 @@ func (p *s3Place) findNext(ctx context.Context, origin string, behind int64) (si
 	if err != nil {
 		return 0, false, err
 	}
-	for _, v := range append(list.Versions, list.DeleteMarkers...) {
-		digits := strings.TrimPrefix(v.Key, folder)
-		n, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil || n <= behind || p.nameSize(origin, n) != v.Key {
-			return 0, false, fmt.Errorf("%w: an object's name is no size", ErrForged)
-		}
-		return n, true, nil
+	objects := append(list.Versions, list.DeleteMarkers...)
+	if len(objects) == 0 {
+		return 0, false, nil
 	}
-	return 0, false, nil
+	name := objects[0].Key
+	n, err := strconv.ParseInt(strings.TrimPrefix(name, folder), 10, 64)
+	if err != nil || n <= behind || p.nameSize(origin, n) != name {
+		return 0, false, fmt.Errorf("%w: an object's name is no size", ErrForged)
+	}
+	return n, true, nil
 }
 
 // readHead reads the head of a name: the version of the object that is one. Another may have been put over it.

@@ -126,7 +126,7 @@ func (v *vault) remove(w http.ResponseWriter, name, version string) {
 }
 
 func (v *vault) list(w http.ResponseWriter, q url.Values) {
-	type version struct{ Key, VersionId string } //nolint:revive // the protocol's name
+	type version struct{ Key, VersionId string } //nolint:revive,staticcheck // the protocol's name
 	var out struct {
 		XMLName        xml.Name  `xml:"ListVersionsResult"`
 		Version        []version `xml:"Version"`
@@ -180,7 +180,8 @@ func (v *vault) isSigned(r *http.Request, body []byte) bool {
 	scope, ok := strings.CutPrefix(fields["Credential"], s3Access+"/")
 	day, _, _ := strings.Cut(scope, "/")
 	at, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
-	if !ok || err != nil || kind != "AWS4-HMAC-SHA256" || scope != day+"/"+s3Region+"/s3/aws4_request" || !strings.HasPrefix(r.Header.Get("X-Amz-Date"), day) ||
+	if !ok || err != nil || kind != "AWS4-HMAC-SHA256" || scope != day+"/"+s3Region+"/s3/aws4_request" ||
+		!strings.HasPrefix(r.Header.Get("X-Amz-Date"), day) ||
 		time.Since(at).Abs() > 15*time.Minute {
 		return false
 	}
@@ -287,8 +288,8 @@ func (s s3Server) send(method, name string, q url.Values, header http.Header, bo
 	payload := hex.EncodeToString(sum[:])
 	req.Header.Set("X-Amz-Content-Sha256", payload)
 	signer := v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = true })
-	require.NoError(s.t, signer.SignHTTP(context.Background(), aws.Credentials{AccessKeyID: s3Access, SecretAccessKey: s3Secret}, req, payload, "s3",
-		s3Region, time.Now()))
+	credentials := aws.Credentials{AccessKeyID: s3Access, SecretAccessKey: s3Secret}
+	require.NoError(s.t, signer.SignHTTP(context.Background(), credentials, req, payload, "s3", s3Region, time.Now()))
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Do(req)
 	if err != nil {
@@ -300,7 +301,8 @@ func (s s3Server) send(method, name string, q url.Values, header http.Header, bo
 
 func (s s3Server) place(change func(*anchors.S3)) anchors.Place {
 	s.t.Helper()
-	o := anchors.S3{Endpoint: s.url, Region: s3Region, Bucket: s3Bucket, Prefix: "vedette/", AccessKey: s3Access, SecretKey: s3Secret, Retain: time.Hour}
+	o := anchors.S3{Endpoint: s.url, Region: s3Region, Bucket: s3Bucket, Prefix: "vedette/", AccessKey: s3Access, SecretKey: s3Secret,
+		Retain: time.Hour}
 	if change != nil {
 		change(&o)
 	}
@@ -317,7 +319,7 @@ func (s s3Server) versionsOf(name string) (out []string) {
 	_, body, err := s.send(http.MethodGet, "", url.Values{"versions": {""}, "prefix": {name}}, nil, nil)
 	require.NoError(s.t, err)
 	var list struct {
-		Version []struct{ VersionId string } //nolint:revive // the protocol's name
+		Version []struct{ VersionId string } //nolint:revive,staticcheck // the protocol's name
 	}
 	require.NoError(s.t, xml.Unmarshal([]byte(body), &list))
 	for _, v := range list.Version {

@@ -129,7 +129,7 @@ func TestConfirmationsAreBoundToTheIntent(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, r.StatusCode, string(r.body))
 	require.NotEmpty(t, r.Header.Get("Retry-After"))
 	h.must("ann", "POST", "/v1/process", textOf("Find experts in security"), nil)
-	require.Equal(t, http.StatusAccepted, h.do("bob", "POST", "/v1/process", textOf("Pay 200 euros")).StatusCode, "another user has a rate too")
+	require.Equal(t, http.StatusAccepted, h.do("bob", "POST", "/v1/process", textOf("Pay 200 euros")).StatusCode, "bob has his own")
 }
 
 // A body names another user or approver only with the scope act_as.
@@ -174,7 +174,8 @@ func TestBodiesNameNoOther(t *testing.T) {
 	inbox := h.o.Parts().Inbox
 	card, err := inbox.Show(t.Context(), got.Approval)
 	require.NoError(t, err)
-	r := h.do("desk", "POST", "/api/approvals/"+got.Approval, map[string]any{"decision": "approve", "approver_id": "bob", "digest": card.Digest})
+	r := h.do("desk", "POST", "/api/approvals/"+got.Approval,
+		map[string]any{"decision": "approve", "approver_id": "bob", "digest": card.Digest})
 	require.Equal(t, "not_allowed", r.code(), string(r.body))
 }
 

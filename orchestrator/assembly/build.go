@@ -119,7 +119,7 @@ func (p *Parts) openStores(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	agents, err := recorder.NewIdentities(ctx, p.Store, p.Ledger, secret)
+	agents, err := ledger.NewIdentities(ctx, p.Store, p.Ledger, secret)
 	if err != nil {
 		return err
 	}
@@ -347,6 +347,9 @@ func (p *Parts) startBackground(ctx context.Context) {
 	}
 	for _, c := range p.anchors.Couriers() {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "anchor", c.Run))
+	}
+	if p.alerts != nil {
+		p.background = append(p.background, maintenance.Start(ctx, p.log, "watch the log", p.alerts.Run))
 	}
 	for _, c := range p.couriers {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "notify", c.Run))

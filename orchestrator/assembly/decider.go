@@ -158,7 +158,7 @@ func CheckDraft(d *config.Draft) error {
 		roster.Close()
 	}
 	return d.Err(d.Config.Locate(errors.Join(execErr, regErr, rosterErr, gateErr, intentErr, checkLimitStore(d.Config),
-		checkApprovalPolicy(d.Config), checkChannels(d.Config), checkAnchors(d.Config))))
+		checkApprovalPolicy(d.Config), checkChannels(d.Config), checkAnchors(d.Config), checkAlerts(d.Config))))
 }
 
 // Check builds everything that a configuration describes, the ways to run its
@@ -175,5 +175,5 @@ func Check(cfg *config.Config) error {
 		d.Close()
 	}
 	return errors.Join(err, cfg.Locate(execErr), cfg.Locate(errors.Join(checkLimitStore(cfg), checkApprovalPolicy(cfg), checkChannels(cfg),
-		checkAnchors(cfg))))
+		checkAnchors(cfg), checkAlerts(cfg))))
 }

@@ -128,6 +128,6 @@ func (p *Parts) openLabels(ctx context.Context, o Options) (err error) {
 }
 
 // ExportLabels makes a page of cases of labelled decisions, on record in the name of by: see labelled.Export.
-func (p *Parts) ExportLabels(ctx context.Context, after, by, via string) (labelled.Page, error) {
-	return labelled.Export(ctx, labelled.Sources{Ledger: &p.Ledger.Reader, Journal: p.Journal, Labels: p.Labels}, after, by, via)
+func (p *Parts) ExportLabels(ctx context.Context, part labelled.Part, by, via string) (labelled.Page, error) {
+	return labelled.Export(ctx, labelled.Sources{Ledger: &p.Ledger.Reader, Journal: p.Journal, Labels: p.Labels}, part, by, via)
 }

@@ -19,9 +19,14 @@ type (
 	IntentHandler = intents.Handler
 	// IntentResolver says what users may refer to.
 	IntentResolver = intents.Resolver
-	// IntentRequest is one text of a user, IntentAnswer where its request stands.
+	// IntentRequest is one text of a user.
 	IntentRequest = intents.Request
-	IntentAnswer  = intents.Answer
+	// IntentAnswer is where its request stands.
+	IntentAnswer = intents.Answer
+	// IntentInputError is a request that is none.
+	IntentInputError = intents.InputError
+	// IntentCeiling is what a turn may do.
+	IntentCeiling = intents.Ceiling
 	// IntentConfirm is what a user says to a confirmation.
 	IntentConfirm = intents.UserAnswer
 )
@@ -141,6 +146,9 @@ func watchIntake(p *Parts, observe func(sentinel.Event)) func(sentinel.Event) {
 		}
 	}
 }
+
+// IsIntentQuestion reports whether a skill's calls ask an approver about an intent, and do nothing.
+func IsIntentQuestion(skill string) bool { return skill == intents.ElevateSkill }
 
 // listNatives are the natives of the program, with the question to approvers about intents where there may be one.
 func listNatives(cfg *config.Config, o Options) []Native {

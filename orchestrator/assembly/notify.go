@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/vedette-dev/vedette/config"
+	"github.com/vedette-dev/vedette/orchestrator/alerts"
 	"github.com/vedette-dev/vedette/orchestrator/notify"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -64,25 +66,61 @@ func checkChannels(cfg *config.Config) error {
 	return err
 }
 
-// openCouriers opens a courier for each channel, where there is an inbox to tell of.
+// openCouriers opens a courier for each channel, where there is an inbox to tell of, or an alert.
 func (p *Parts) openCouriers(ctx context.Context, o Options) error {
-	if p.Inbox == nil {
+	if p.Inbox == nil && len(p.Config.Alerts) == 0 {
 		return nil
 	}
 	list, err := NewChannels(p.Config)
 	if err != nil {
 		return err
 	}
+	if err := p.openAlerts(ctx, o, list); err != nil {
+		return err
+	}
+	no := notify.Options{Store: p.Store, PublicURL: p.Config.Server.PublicURL, Now: o.Now, Log: o.Log}
+	if p.Inbox != nil {
+		no.Source = p.Inbox
+	}
+	if p.alerts != nil {
+		no.Alerts = p.alerts.Outbox()
+	}
 	for _, ch := range list {
-		c, err := notify.Open(ctx, notify.Options{
-			Store: p.Store, Source: p.Inbox, PublicURL: p.Config.Server.PublicURL, Now: o.Now, Log: o.Log,
-		}, ch)
+		c, err := notify.Open(ctx, no, ch)
 		if err != nil {
 			return err
 		}
 		p.couriers = append(p.couriers, c)
 	}
 	return nil
+}
+
+// fastSignatures is of how many heads one's signature is checked where an alert has the ledger verified, and that of
+// the newest.
+const fastSignatures = 1024
+
+// openAlerts opens what watches the decision log, where there is a rule.
+func (p *Parts) openAlerts(ctx context.Context, o Options, channels []notify.Channel) error {
+	rules, err := newAlerts(p.Config)
+	if err != nil {
+		return p.Config.Locate(err)
+	}
+	if len(rules) == 0 {
+		return nil
+	}
+	ao := alerts.Options{Store: p.Store, Ledger: p.Ledger, Failing: p.CanaryFailed, Verify: p.verifyLedger, Now: o.Now, Log: o.Log}
+	for _, c := range channels {
+		ao.Channels = append(ao.Channels, c.Name)
+	}
+	p.alerts, err = alerts.Open(ctx, ao, rules...)
+	return err
+}
+
+// verifyLedger verifies the ledger beside what writes it.
+func (p *Parts) verifyLedger(ctx context.Context) (ledger.Report, error) {
+	return ledger.Verify(ctx, p.Config.Ledger.Path, ledger.VerifyOptions{
+		PublicKey: p.Keys.LedgerPublic(), SignatureEvery: fastSignatures, SkipIndexes: true,
+	})
 }
 
 // Channels says how the channels do that are told of questions, in the order of the configuration.

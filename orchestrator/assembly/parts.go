@@ -15,6 +15,7 @@ import (
 	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/limits/redisstore"
 	"github.com/vedette-dev/vedette/orchestrator/access"
+	"github.com/vedette-dev/vedette/orchestrator/alerts"
 	"github.com/vedette-dev/vedette/orchestrator/anchors"
 	"github.com/vedette-dev/vedette/orchestrator/answers"
 	"github.com/vedette-dev/vedette/orchestrator/handover"
@@ -87,6 +88,7 @@ type Parts struct {
 	recorder    *recorder.Recorder
 	habits      habits // nil where judge.habits is off
 	couriers    []*notify.Courier
+	alerts      *alerts.Watcher
 	anchors     *anchors.Set
 	unfinished  *unfinished.Calls
 	maintenance *maintenance.Maintenance
@@ -252,7 +254,9 @@ func (p *Parts) Spend(ctx context.Context, who llm.Caller, tokens, cost int64) {
 func (p *Parts) Running() *config.Config { return p.reload.running.Load() }
 
 // Compare returns what a configuration would change, as Reload goes by it.
-func (p *Parts) Compare(next *config.Config) []config.Change { return p.reload.compare(p.Running(), next) }
+func (p *Parts) Compare(next *config.Config) []config.Change {
+	return p.reload.compare(p.Running(), next)
+}
 
 // Reload puts another configuration in force: gates and policy digest count for the next decision and
 // for every call that is held or has not started. Who did it is on record, with both digests. The
@@ -343,6 +347,9 @@ func (p *Parts) Services() []Service {
 	}
 	for _, c := range p.anchors.Couriers() {
 		list = append(list, Service{"anchors", "anchor-" + c.Name(), c.Run})
+	}
+	if p.alerts != nil {
+		list = append(list, Service{"notify", "alerts", p.alerts.Run})
 	}
 	for _, c := range p.couriers {
 		list = append(list, Service{"notify", "channel-" + c.Status().Channel, c.Run})

@@ -68,6 +68,7 @@ func (d *Door) prepare(r *http.Request, p access.Principal, q completion) (*answ
 	conv, err := d.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{
 		ID: t.Conversation, User: user, By: p.NameFor(user), Principal: p.ID, Scope: scope, Assistant: orchestrator.Assistant{
 			Prompt: a.Prompt, Persona: a.Persona, Locale: a.Locale, Orchestrator: a.Roster["orchestrator"], Agents: a.Roster["agent"],
+			Intent: intentMode(a.Intent),
 			Bounds: orchestrator.TurnBounds{Agents: a.Limits.Agents, Calls: a.Limits.Calls, Tokens: int64(a.Limits.Tokens)},
 		},
 	})
@@ -78,6 +79,14 @@ func (d *Door) prepare(r *http.Request, p access.Principal, q completion) (*answ
 	return &answer{Door: d, thread: t, conv: conv, foreign: foreign, request: orchestrator.Request{
 		ID: requestID(r, p), Text: q.request(), Said: tellForeign(foreign),
 	}}, nil
+}
+
+// intentMode is what the configuration says of an assistant's intents.
+func intentMode(word string) orchestrator.IntentMode {
+	if word == "off" {
+		return orchestrator.IntentOff
+	}
+	return orchestrator.IntentMode(word)
 }
 
 // readAuthority returns for whom the request is, and the skills that its agents may use. The user in the

@@ -23,6 +23,8 @@ type (
 	LabelDispute = label.Dispute
 	// LabelledCases are cases of labelled decisions.
 	LabelledCases = labelled.Page
+	// LabelledPart says of which labels they are.
+	LabelledPart = labelled.Part
 	// LabelWord is right, wrong or unsure.
 	LabelWord = label.Word
 	// OfflineLabels reach the labels of a database that no process has open.
@@ -34,6 +36,11 @@ var (
 	ErrLabelUnknown   = label.ErrUnknown
 	ErrLabelAmbiguous = label.ErrAmbiguous
 )
+
+// WriteExpectation returns a case as an item of a configuration's tests: see labelled.WriteExpectation.
+func WriteExpectation(raw json.RawMessage) (text string, whole bool, err error) {
+	return labelled.WriteExpectation(raw)
+}
 
 // LabelWords are all words.
 func LabelWords() []LabelWord { return label.Words() }
@@ -49,12 +56,7 @@ type LabelBackend interface {
 	PutLabel(ctx context.Context, s LabelSaid) (Label, error)
 	ListLabels(ctx context.Context, f LabelFilter) ([]Label, error)
 	ListDisputes(ctx context.Context, viewer string, limit int) ([]LabelDispute, error)
-	ExportLabels(ctx context.Context, after, by, via string) (LabelledCases, error)
-}
-
-// exportAfter says from where an export goes on.
-type exportAfter struct {
-	After string `json:"after"`
+	ExportLabels(ctx context.Context, part LabelledPart, by, via string) (LabelledCases, error)
 }
 
 // errLabelled refuses a body that is no label.
@@ -92,11 +94,11 @@ func (s *Server) serveLabels(mux *http.ServeMux) {
 		return list, err
 	}))
 	mux.HandleFunc("POST /v1/labels/export", s.newHandler(func(r *http.Request) (any, error) {
-		var in exportAfter
+		var in LabelledPart
 		if err := readObject(r, &in); err != nil {
 			return nil, err
 		}
-		return b.ExportLabels(r.Context(), in.After, localName(r), ViaCommand)
+		return b.ExportLabels(r.Context(), in, localName(r), ViaCommand)
 	}))
 }
 
@@ -187,7 +189,7 @@ func (noLabels) ListDisputes(context.Context, string, int) ([]LabelDispute, erro
 }
 
 // ExportLabels returns ErrNoLabels.
-func (noLabels) ExportLabels(context.Context, string, string, string) (LabelledCases, error) {
+func (noLabels) ExportLabels(context.Context, LabelledPart, string, string) (LabelledCases, error) {
 	return LabelledCases{}, ErrNoLabels
 }
 
@@ -208,6 +210,6 @@ func (c *Client) ListDisputes(ctx context.Context, viewer string, limit int) (ou
 }
 
 // ExportLabels returns a page of cases, on record in the name of this process's user.
-func (c *Client) ExportLabels(ctx context.Context, after string) (out LabelledCases, err error) {
-	return out, c.callProcess(ctx, http.MethodPost, "/v1/labels/export", exportAfter{after}, &out)
+func (c *Client) ExportLabels(ctx context.Context, part LabelledPart) (out LabelledCases, err error) {
+	return out, c.callProcess(ctx, http.MethodPost, "/v1/labels/export", part, &out)
 }

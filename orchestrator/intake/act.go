@@ -51,6 +51,9 @@ func (p *Pipeline) trust(ctx context.Context, f *flight, a *act) (Answer, error)
 		return f.pendingAnswer(), err
 	}
 	f.set(func(now *Answer) { now.Trusted = token.Token() })
+	if a.turn {
+		return Answer{RequestID: a.owner.request, Status: Completed, Trusted: token.Token()}, nil
+	}
 	return p.run(ctx, f, a, token)
 }
 
@@ -88,7 +91,14 @@ func (p *Pipeline) seal(ctx context.Context, a *act) (intent.Trusted, error) {
 				return err
 			}
 		}
-		return p.book.recordTrusted(tx, a.owner, token)
+		if err := p.book.recordTrusted(tx, a.owner, token); err != nil || !a.turn {
+			return err
+		}
+		o := a.owner
+		if a.considered != nil {
+			o.text = a.considered.text
+		}
+		return p.book.recordEnd(tx, o, Answer{Status: Completed}, endBody{Intent: token.ID()}) // its turn is what it was for
 	})
 	switch {
 	case errors.Is(err, store.ErrSpent):

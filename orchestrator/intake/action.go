@@ -49,6 +49,9 @@ var argumentFields = map[string]func(intent.Trusted) any{
 	"intent_id": func(t intent.Trusted) any { return t.ID() },
 }
 
+// isForTurns reports whether an action does nothing itself: it is what a turn is allowed.
+func (a Action) isForTurns() bool { return a.Handler == nil && a.Skill == "" && len(a.Grants) > 0 }
+
 // ArgumentFields lists the names that Action.Arguments may have for values. "entity.KIND" is the first entity of a kind.
 func ArgumentFields() []string { return slices.Sorted(maps.Keys(argumentFields)) }
 
@@ -105,10 +108,14 @@ func CheckActions(voc *intent.Vocabulary, reg *skills.Registry, actions map[stri
 			errs = append(errs, &skills.PathError{Path: at, Msg: "is no action of the vocabulary"})
 		}
 		switch {
+		case a.isForTurns():
 		case (a.Handler == nil) == (a.Skill == ""):
 			errs = append(errs, &skills.PathError{Path: at, Msg: "needs a skill or a Go handler, and not both"})
 		case a.Skill != "":
 			errs = append(errs, c.checkSkill(at, a))
+		}
+		if _, err := skills.NewScope(a.Grants...); err != nil {
+			errs = append(errs, &skills.PathError{Path: at + ".grants", Msg: err.Error()})
 		}
 	}
 	return errors.Join(errs...)

@@ -65,11 +65,9 @@ func (a Archive) List(ctx context.Context, f Filter) ([]Summary, error) {
 		if err != nil {
 			return nil, err
 		}
-		one := Summary{Index: r.Index, Request: r.Call, At: r.Time, User: r.User, Session: r.Conversation, Outcome: r.Outcome, Gate: r.Gate}
 		if s := readChain(chain); s != nil {
-			one.Status, one.Code, one.Elevated, one.Intent = s.status, s.code, s.elevation, s.intentID
+			out = append(out, summarize(r, s))
 		}
-		out = append(out, one)
 	}
 	return out, nil
 }

@@ -231,11 +231,12 @@ func (s *stages) route(_ context.Context, c *considered) {
 	case hard && s.o.BlockHard:
 		c.stop(Denied, gateComparison, CodeMismatch, c.info.Comparison.Explanation)
 		return
-	case !supported:
+	case !supported || action.isForTurns() && !c.request.turn || c.request.turn && len(action.Grants) == 0:
 		c.stop(Failed, gateAction, CodeUnsupported, fmt.Sprintf("Nothing here does %s.", c.canonical.Action()))
 		return
 	}
 	ask := s.reasonsToConfirm(c)
+	askUser := len(ask) > 0 && !c.request.NoConfirm && !c.request.turn // a turn has no user who waits for a question
 	toApprover := func(gate, code, reason string) {
 		c.stop(PendingApproval, gate, code, "The request waits for a person's approval.")
 		c.reasons = append([]string{reason}, c.explanations()...)
@@ -247,9 +248,9 @@ func (s *stages) route(_ context.Context, c *considered) {
 		toApprover(gateComparison, CodeMismatch, ReasonPolicy)
 	case s.o.ApproveAlways || action.Approve:
 		toApprover(gateApproval, CodeAlways, ReasonAlways)
-	case len(ask) > 0 && c.request.NoConfirm:
+	case len(ask) > 0 && !askUser:
 		toApprover(gateVote, CodeConflict, ReasonConflict)
-	case len(ask) > 0:
+	case askUser:
 		code := CodeUnsure
 		if c.info.Comparison.Verdict == compare.Soft {
 			code = CodeSoft

@@ -74,11 +74,13 @@ type asked struct {
 	by      string
 	text    string
 	hasText bool
+	// turn is set where the intent is the ceiling of a turn, and nothing here acts.
+	turn bool
 }
 
 // askedOf is what a request asks; text is the journal's id of its text, where that is kept.
 func askedOf(r Request, text int64) asked {
-	a := asked{ownerOf(r), r.By, r.Text, true}
+	a := asked{ownerOf(r), r.By, r.Text, true, r.turn}
 	a.owner.text = text
 	return a
 }

@@ -298,6 +298,15 @@ func (p *Pipeline) endAtOnce(ctx context.Context, c *considered) (Answer, error)
 	return c.answer(), nil
 }
 
+// Authorize takes the request of a turn through the stages, and returns what the turn may do. The intent is used up by it:
+// the same id gives the same ceiling again, for the turn of that id alone. It waits for an approver as long as ctx does.
+// With advisory no person is asked: what would ask one is denied.
+//
+// The error is that of Process.
+func (p *Pipeline) Authorize(ctx context.Context, r Request, advisory bool) (Ceiling, error) {
+	return turns{p}.authorize(ctx, r, advisory)
+}
+
 // Look tells where a request of a user stands, and changes nothing. The error is ErrUnknownRequest or the store's.
 func (p *Pipeline) Look(ctx context.Context, request, user string) (Answer, error) {
 	if user == "" {

@@ -234,6 +234,7 @@ type keptRequest struct {
 	Parsers   []keptParser  `json:"parsers,omitempty"`
 	Reasons   []string      `json:"reasons,omitempty"`
 	Expires   time.Time     `json:"expires,omitzero"`
+	Turn      bool          `json:"turn,omitempty"` // it is of a conversation
 	Info      Info          `json:"info"`
 }
 
@@ -251,7 +252,7 @@ func (k *book) recordRequest(tx *store.Tx, c *considered) error {
 	o := ownerOf(c.request)
 	kept := keptRequest{
 		V: 1, Status: c.status, Code: c.code, Message: c.message, By: c.request.By, Agent: cutAgent(c.request.Client.Agent),
-		Reasons: c.reasons, Expires: c.expires, Info: c.info, Parser: c.vote.Parser,
+		Reasons: c.reasons, Expires: c.expires, Info: c.info, Parser: c.vote.Parser, Turn: c.request.turn,
 	}
 	if !c.canonical.IsZero() {
 		d := c.canonical.Draft()

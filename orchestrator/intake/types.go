@@ -77,6 +77,8 @@ type Request struct {
 	// NoConfirm is set where the user can't be asked: what would be asked then goes to an approver.
 	NoConfirm bool
 	Client    Client
+
+	turn bool // of a conversation: see Pipeline.Authorize
 }
 
 // Client is from where a request came.
@@ -144,8 +146,18 @@ type Action struct {
 	// made of, see ArgumentFields.
 	Skill     string
 	Arguments map[string]string
+	// Grants are the skills, or domains of skills, that a turn may use whose request asks for this, within Limits. An
+	// action with nothing else is for turns alone.
+	Grants []string
+	Limits Limits
 	// Approve asks an approver each time.
 	Approve bool
+}
+
+// Limits narrow those of a turn; zero narrows nothing.
+type Limits struct {
+	Agents, Calls int
+	Tokens        int64
 }
 
 // Confirmation is what the user is asked.

@@ -48,6 +48,10 @@ type (
 	Request = intake.Request
 	// Answer is where a request stands.
 	Answer = intake.Answer
+	// InputError is a request that is none.
+	InputError = intake.InputError
+	// Ceiling is what a turn may do.
+	Ceiling = intake.Ceiling
 	// UserAnswer is what a user says to a confirmation.
 	UserAnswer = intake.UserAnswer
 	// Model is a model that reads texts.
@@ -321,10 +325,11 @@ const GrammarParser = "grammar"
 func listActions(c config.Intent, handlers map[string]intake.Handler) map[string]intake.Action {
 	out := map[string]intake.Action{}
 	for name, a := range c.Actions {
-		if a.Skill == "" && handlers[name] == nil {
+		if a.Skill == "" && handlers[name] == nil && len(a.Grants) == 0 {
 			continue
 		}
-		out[name] = intake.Action{Handler: handlers[name], Skill: a.Skill, Arguments: a.Arguments, Timeout: a.Timeout, Approve: a.Approve}
+		out[name] = intake.Action{Handler: handlers[name], Skill: a.Skill, Arguments: a.Arguments, Timeout: a.Timeout, Approve: a.Approve,
+			Grants: a.Grants, Limits: intake.Limits{Agents: a.Limits.Agents, Calls: a.Limits.Calls, Tokens: int64(a.Limits.Tokens)}}
 	}
 	for name, h := range handlers {
 		if _, known := c.Actions[name]; !known {
@@ -397,8 +402,13 @@ func (in *Parts) Options(handled bool) intake.Options {
 		o.Rates[riskOf(risk)] = intake.Rate{PerMinute: r.PerMinute, Burst: r.Burst}
 	}
 	for name, a := range c.Actions {
-		if _, known := o.Actions[name]; handled && !known {
-			o.Actions[name] = intake.Action{Approve: a.Approve}
+		if handled && a.Skill == "" {
+			one := o.Actions[name]
+			one.Approve = a.Approve
+			if one.Handler == nil { // it is never run
+				one.Handler = func(context.Context, intent.Trusted) (any, error) { return nil, errors.New("nothing acts here") }
+			}
+			o.Actions[name] = one
 		}
 	}
 	return o

@@ -1,6 +1,6 @@
 // Package labelled makes labelled cases of what reviewers said of decisions, in the form that vedette eval reads.
 //
-//	page, err := labelled.Make(ctx, labelled.Sources{Ledger: &lg.Reader, Journal: jr, Labels: all}, "", 100)
+//	page, err := labelled.Make(ctx, labelled.Sources{Ledger: &lg.Reader, Journal: jr, Labels: all}, labelled.Part{}, 100)
 //	for _, line := range page.Cases { ... } // one JSON object a line
 //
 // The package isn't stable: docs/api.md lists those that are.

@@ -97,12 +97,19 @@ type caseEntry struct {
 // maxPage is how many labels are read for one page.
 const maxPage = 500
 
-// Make makes the cases of a page of labels, the newest labels first. after is the Next of the page before. What it
-// returns holds values.
-func Make(ctx context.Context, s Sources, after string, limit int) (Page, error) {
+// Part says of which labels cases are made.
+type Part struct {
+	// After is the Next of the page before.
+	After string `json:"after,omitempty"`
+	// Record is a decision's; empty for all.
+	Record string `json:"record,omitempty"`
+}
+
+// Make makes the cases of a page of labels, the newest labels first. What it returns holds values.
+func Make(ctx context.Context, s Sources, part Part, limit int) (Page, error) {
 	out := Page{Cases: []json.RawMessage{}, Withheld: []Withheld{}, Lacking: map[string]int{}}
 	limit = min(max(limit, 1), maxPage)
-	list, err := s.Labels.List(ctx, label.Filter{After: after, Limit: limit})
+	list, err := s.Labels.List(ctx, label.Filter{After: part.After, Record: part.Record, Limit: limit})
 	if err != nil {
 		return out, err
 	}

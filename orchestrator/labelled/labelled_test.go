@@ -135,7 +135,7 @@ func TestCase(t *testing.T) {
 	h := open(t)
 	h.fill()
 	h.put("deny1", label.Wrong, "allow", "bob")
-	page, err := labelled.Make(t.Context(), h.sources(), "", 100)
+	page, err := labelled.Make(t.Context(), h.sources(), labelled.Part{}, 100)
 	require.NoError(t, err)
 	require.Empty(t, page.Withheld)
 	require.Empty(t, page.Lacking)
@@ -185,7 +185,7 @@ func TestWithheld(t *testing.T) {
 	}))
 	why, ids, lacking := map[string]string{}, map[string]string{}, map[string]int{}
 	for after := ""; ; {
-		page, err := labelled.Make(t.Context(), h.sources(), after, 3)
+		page, err := labelled.Make(t.Context(), h.sources(), labelled.Part{After: after}, 3)
 		require.NoError(t, err)
 		for _, w := range page.Withheld {
 			why[w.Record] = w.Why
@@ -234,7 +234,7 @@ func TestOffline(t *testing.T) {
 	disputes, err := h.off.Disputes(t.Context(), "local:bob", 0)
 	require.NoError(t, err)
 	require.Len(t, disputes, 1)
-	page, err := h.off.Export(t.Context(), "", "local:bob", "cli")
+	page, err := h.off.Export(t.Context(), labelled.Part{}, "local:bob", "cli")
 	require.NoError(t, err)
 	require.Len(t, page.Withheld, 1)
 	lr, err := ledger.OpenReader(t.Context(), h.off.Database)

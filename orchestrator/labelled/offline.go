@@ -61,9 +61,9 @@ func (o Offline) Put(ctx context.Context, s label.Said) (out label.Label, err er
 
 // Export makes the cases of a page, on record in the name of by. The error is store.ErrLocked where a process has the
 // database open.
-func (o Offline) Export(ctx context.Context, after, by, via string) (out Page, err error) {
+func (o Offline) Export(ctx context.Context, part Part, by, via string) (out Page, err error) {
 	err = o.open(ctx, func(src Sources) error {
-		out, err = Export(ctx, src, after, by, via)
+		out, err = Export(ctx, src, part, by, via)
 		return err
 	})
 	return out, err
@@ -73,8 +73,8 @@ func (o Offline) Export(ctx context.Context, after, by, via string) (out Page, e
 const exportPage = 100
 
 // Export makes the cases of a page, on record in the name of by.
-func Export(ctx context.Context, s Sources, after, by, via string) (Page, error) {
-	page, err := Make(ctx, s, after, exportPage)
+func Export(ctx context.Context, s Sources, part Part, by, via string) (Page, error) {
+	page, err := Make(ctx, s, part, exportPage)
 	if err != nil {
 		return Page{}, err
 	}

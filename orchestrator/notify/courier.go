@@ -49,8 +49,11 @@ type Channel struct {
 
 // Options are the parts of a Courier.
 type Options struct {
-	Store  *store.Store
+	Store *store.Store
+	// Source lists the approvals; nil has none.
 	Source Source
+	// Alerts has the alerts; nil has none.
+	Alerts Outbox
 	// PublicURL is where people reach the pages; empty leaves links out.
 	PublicURL string
 	// Now is the clock; nil means time.Now.
@@ -62,7 +65,7 @@ type Options struct {
 // Status says how a channel does.
 type Status struct {
 	Channel string `json:"channel"`
-	// Waiting is how many approvals the channel was not told of yet.
+	// Waiting is how many approvals and alerts the channel was not told of yet.
 	Waiting int `json:"waiting"`
 	// Failures is how many deliveries failed since the last that did not; Problem is why.
 	Failures int    `json:"failures"`
@@ -84,6 +87,7 @@ type Courier struct {
 	told    map[string]bool // approvals that the channel knows to be pending
 	fresh   time.Time       // since when something new waits; zero where nothing does
 	blocked time.Time       // until when nothing is sent, by throttle or failure
+	alerts  int             // that the channel was not told of
 }
 
 // Open returns the courier of a channel. Its rows are in the store from then on.
@@ -134,6 +138,37 @@ func (c *Courier) Run(ctx context.Context) error {
 // throttle let it. The error is the store's. Run calls it; a program that has a loop of its own
 // calls it from one goroutine.
 func (c *Courier) Look(ctx context.Context) error {
+	if err := c.tellAlerts(ctx); err != nil {
+		return err
+	}
+	c.setWaiting(c.alerts)
+	if c.o.Source == nil {
+		return nil
+	}
+	return c.lookForApprovals(ctx)
+}
+
+// tellAlerts sends the alerts before the approvals: rules bound how many there are, and a caller may make
+// questions without end.
+func (c *Courier) tellAlerts(ctx context.Context) error {
+	if c.o.Alerts == nil {
+		return nil
+	}
+	list, err := c.o.Alerts.Due(ctx, c.channel.Name)
+	if err != nil {
+		return err
+	}
+	c.alerts = len(list)
+	now := c.o.Now()
+	if len(list) == 0 || !c.isFree(now) || !c.deliver(ctx, newAlerts(c.channel.Name, c.o.PublicURL, list, now)) {
+		return nil
+	}
+	c.alerts = 0
+	return c.o.Alerts.Forget(ctx, c.channel.Name, list)
+}
+
+// lookForApprovals tells what waits and what waits no more.
+func (c *Courier) lookForApprovals(ctx context.Context) error {
 	if c.told == nil {
 		told, err := c.rows.read(ctx)
 		if err != nil {
@@ -159,7 +194,7 @@ func (c *Courier) Look(ctx context.Context) error {
 			over = append(over, id)
 		}
 	}
-	c.setWaiting(len(news))
+	c.setWaiting(len(news) + c.alerts)
 	if err := c.tellDecided(ctx, over); err != nil {
 		return err
 	}
@@ -193,7 +228,7 @@ func (c *Courier) tellPending(ctx context.Context, news []approval.Item) error {
 		return nil
 	}
 	c.fresh = time.Time{}
-	c.setWaiting(0)
+	c.setWaiting(c.alerts)
 	ids := make([]string, len(news))
 	for i, it := range news {
 		ids[i] = it.ID

@@ -10,6 +10,8 @@
 // whose delivery can't be told, such as one that was cut by a kill, is sent again with the
 // same id. What fails is tried again, each time later, as long as its approval is pending.
 //
+// Alerts of the decision log (package alerts) go the same way, in messages of their own.
+//
 // Nothing waits for a channel. A notifier that is down, slow or misconfigured holds no call, no
 // answer and no other channel; Status says that it fails, and so does the log.
 //

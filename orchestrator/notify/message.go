@@ -22,6 +22,7 @@ type Kind string
 const (
 	KindPending Kind = "approvals.pending" // calls began to wait for a person
 	KindDecided Kind = "approvals.decided" // calls that were told of wait no more
+	KindAlert   Kind = "alerts"            // the decision log shows what a rule under alerts watches for
 	KindBlocked Kind = "intents.blocked"   // a text of a user was blocked as an attack
 	KindTest    Kind = "test"              // an operator tries the channel
 )
@@ -38,9 +39,11 @@ type Message struct {
 	// Items are the approvals, at most 20; More is how many besides.
 	Items []Item `json:"approvals"`
 	More  int    `json:"more"`
+	// Alerts are what a message of the kind KindAlert tells instead, at most 20.
+	Alerts []Alert `json:"alerts,omitempty"`
 	// Blocked is what was blocked, of a message about that.
 	Blocked *Blocked `json:"blocked,omitempty"`
-	// Link leads to the page of all that wait; empty without server.public_url.
+	// Link leads to the page of all that wait, of alerts to the log; empty without server.public_url.
 	Link string `json:"link,omitempty"`
 }
 
@@ -115,10 +118,18 @@ func NewTest(public string, now time.Time) Message {
 
 // messageID names a message by what it tells and whom, so that a repeated one can be known.
 func messageID(kind Kind, channel string, items []approval.Item) string {
+	parts := make([]string, len(items))
+	for i, it := range items {
+		parts[i] = it.ID + "\x00" + string(it.State)
+	}
+	return nameMessage(kind, channel, parts)
+}
+
+func nameMessage(kind Kind, channel string, parts []string) string {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s\x00%s", kind, channel)
-	for _, it := range items {
-		_, _ = fmt.Fprintf(h, "\x00%s\x00%s", it.ID, it.State)
+	for _, p := range parts {
+		_, _ = fmt.Fprintf(h, "\x00%s", p)
 	}
 	return "msg_" + hex.EncodeToString(h.Sum(nil)[:16])
 }
@@ -129,6 +140,10 @@ func (m Message) Title() string {
 	switch {
 	case m.Kind == KindTest:
 		return "Vedette: this is a test; no call waits because of it"
+	case m.Kind == KindAlert && len(m.Alerts)+m.More == 1:
+		return "Vedette: an alert of the decision log"
+	case m.Kind == KindAlert:
+		return fmt.Sprintf("Vedette: %d alerts of the decision log", len(m.Alerts)+m.More)
 	case m.Kind == KindBlocked:
 		return "Vedette: a text was blocked as an attack"
 	case m.Kind == KindDecided && n == 1:
@@ -150,10 +165,24 @@ func (m Message) Lines() []string {
 	for _, it := range m.Items {
 		out = append(out, it.line(m.Kind))
 	}
+	for _, a := range m.Alerts {
+		out = append(out, a.line())
+	}
 	if m.More > 0 {
 		out = append(out, fmt.Sprintf("and %d more", m.More))
 	}
 	return out
+}
+
+// link is what opens what the i-th line is about; empty for none.
+func (m Message) link(i int) string {
+	switch {
+	case i < len(m.Items):
+		return m.Items[i].Link
+	case i-len(m.Items) < len(m.Alerts):
+		return m.Alerts[i-len(m.Items)].Link
+	}
+	return ""
 }
 
 // line says in plain text what an approval is about.

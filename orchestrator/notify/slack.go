@@ -49,8 +49,8 @@ func (s *slack) Send(ctx context.Context, m Message) error {
 	blocks := []slackBlock{section("*" + escapeSlack(m.Title()) + "*")}
 	for i, line := range m.Lines() {
 		text := escapeSlack(textcut.Head(line, slackSection/6)) // an escaped character takes five more at most
-		if i < len(m.Items) && m.Items[i].Link != "" {
-			text += " <" + m.Items[i].Link + "|Open>"
+		if link := m.link(i); link != "" {
+			text += " <" + link + "|Open>"
 		}
 		blocks = append(blocks, section(text))
 	}

@@ -158,11 +158,15 @@ func mailText(m Message) string {
 	var b strings.Builder
 	for i, line := range m.Lines() {
 		b.WriteString("- " + strings.ReplaceAll(line, "\n", " ") + "\n")
-		if i < len(m.Items) && m.Items[i].Link != "" {
-			b.WriteString("  " + m.Items[i].Link + "\n")
+		if link := m.link(i); link != "" {
+			b.WriteString("  " + link + "\n")
 		}
 	}
 	switch {
+	case m.Kind == KindAlert && m.Link != "":
+		b.WriteString("\nThe log: " + m.Link + "\n")
+	case m.Kind == KindAlert:
+		b.WriteString("\nThe log: vedette ledger list\n")
 	case m.Link != "":
 		b.WriteString("\nAll that wait: " + m.Link + "\n")
 	default:

@@ -55,8 +55,8 @@ func (t *teams) Send(ctx context.Context, m Message) error {
 	body := []cardBlock{richText(cardRun{Type: "TextRun", Text: m.Title(), Weight: "Bolder"})}
 	for i, line := range m.Lines() {
 		run := cardRun{Type: "TextRun", Text: textcut.Head(strings.ReplaceAll(line, "\n", " "), teamsLine)}
-		if i < len(m.Items) && m.Items[i].Link != "" {
-			run.Select = &cardOpen{Type: "Action.OpenUrl", URL: m.Items[i].Link}
+		if link := m.link(i); link != "" {
+			run.Select = &cardOpen{Type: "Action.OpenUrl", URL: link}
 		}
 		body = append(body, richText(run))
 	}

@@ -148,7 +148,7 @@ func (x *exchange) watch(ctx context.Context, cancel context.CancelCauseFunc, w 
 			o.take(buf[:n])
 			if werr := out.write(buf[:n]); werr != nil {
 				x.event.Failure = "client_left"
-				return nil //nolint:nilerr // a client that left needs no answer
+				return nil // a client that left needs no answer
 			}
 		}
 		switch {

@@ -147,6 +147,27 @@ func TestApprovalOverRestartAndTime(t *testing.T) {
 	require.NotContains(t, h.post(chatPath, ask(true, "")).body, "call_1", "a pause began meanwhile")
 }
 
+// Rules of who may approve find a tool by its name while its call waits, also where the ledger doesn't hold the name.
+func TestWhoApprovesAToolThatAPatternNames(t *testing.T) {
+	h := openWith(t, proxy.Options{Hold: eventually, KeepAlive: tick},
+		"approvals: {inbox: true, timeout: 10m}", `approvals: {inbox: true, timeout: 10m, who: [{skill: "tool.*", approvers: [carol]}]}`,
+		"permissions:\n", "permissions:\n  - {skill: \"tool.*\", then: ask, reason: \"all needs a person\"}\n")
+	const tool = "mcp__git__push"
+	h.up.streams(callChunk(0, "call_1", tool, `{"command":"origin"}`) + chunk("{}", "tool_calls") + doneChunk)
+	lines, end := h.follow(chatPath, strings.ReplaceAll(ask(true, ""), `"Bash"`, quote(tool)))
+	defer end()
+	item := h.asked(1)[0]
+	require.Empty(t, item.Skill)
+	inbox := h.o.Parts().Inbox
+	require.False(t, inbox.May("bob", item))
+	_, err := inbox.Answer(t.Context(), approval.Answer{Approval: item.ID, Word: approval.Yes, By: "bob", Via: "test"})
+	var no *approval.NotAllowedError
+	require.ErrorAs(t, err, &no)
+	_, err = inbox.Answer(t.Context(), approval.Answer{Approval: item.ID, Word: approval.Yes, By: "carol", Via: "test"})
+	require.NoError(t, err)
+	require.Contains(t, readUntil(t, lines, "[DONE]"), "call_1")
+}
+
 // As many streams of a key are held as the configuration says; others are told at once.
 func TestBoundOfHeldStreams(t *testing.T) {
 	h := openWith(t, proxy.Options{Hold: eventually, KeepAlive: tick}, "proxy:\n", "proxy:\n  limits: {held: 1}\n")

@@ -125,8 +125,7 @@ func BenchmarkTextChunk(b *testing.B) {
 		end := openRoute(b, r, "begun")
 		w := <-u.begun
 		writes = append(writes, w)
-		defer end()
-		defer close(w)
+		b.Cleanup(func() { close(w); end() })
 	}
 	for n := 0; b.Loop(); n++ {
 		for i, r := range routes {
@@ -197,6 +196,41 @@ func BenchmarkCallDelay(b *testing.B) {
 	}
 	b.ReportMetric(quantile(beyond, 0.5)-quantile(routes[0].times, 0.5), "beyond-model-p50-µs")
 	b.ReportMetric(quantile(beyond, 0.99)-quantile(routes[0].times, 0.99), "beyond-model-p99-µs")
+}
+
+// BenchmarkParallelCalls is one, and four calls of one answer, each reviewed by a model that takes 20 ms: from the upstream's
+// write to the client's read of the last.
+func BenchmarkParallelCalls(b *testing.B) {
+	u := startStepped(b, func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(20 * time.Millisecond)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, whole(`{"decision":"approve","reason":"fits"}`))
+	})
+	reviewed := strings.ReplaceAll(withReview[1], "%[1]s", u.URL)
+	h := open(b, withReview[0], reviewed, "%[1]s/v1", u.URL+"/v1")
+	times := map[int][]time.Duration{}
+	for n := 0; b.Loop(); n++ {
+		for _, calls := range []int{1, 4} {
+			r := &route{url: h.server.URL + "/proxy/openai/v1", key: h.key("key", nil)}
+			end := openRoute(b, r, "begun", "X-Vedette-Conversation", fmt.Sprint(n, "-", calls))
+			w := <-u.begun
+			var text strings.Builder
+			for i := range calls {
+				text.WriteString(callChunk(i, fmt.Sprint("call_", i), "Bash", fmt.Sprintf(`{"command":"list %d %d"}`, n, i)))
+			}
+			start := time.Now()
+			w <- text.String() + chunk("{}", "tool_calls")
+			if !r.readTo(fmt.Sprint("call_", calls-1)) {
+				b.Fatal("the call did not come")
+			}
+			times[calls] = append(times[calls], time.Since(start))
+			w <- doneChunk
+			close(w)
+			end()
+		}
+	}
+	b.ReportMetric(quantile(times[1], 0.5)/1000, "one-p50-ms")
+	b.ReportMetric(quantile(times[4], 0.5)/1000, "four-p50-ms")
 }
 
 const (

@@ -98,7 +98,9 @@ func (c *goClient) end(t *testing.T, scenario string, streamed bool) testprovide
 }
 
 // readStream puts a stream together as go-openai's users do: calls by index.
-func (c *goClient) readStream(t *testing.T, q openai.ChatCompletionRequest) (m openai.ChatCompletionMessage, finish openai.FinishReason, err error) {
+func (c *goClient) readStream(
+	t *testing.T, q openai.ChatCompletionRequest,
+) (m openai.ChatCompletionMessage, finish openai.FinishReason, err error) {
 	t.Helper()
 	s, err := c.CreateChatCompletionStream(t.Context(), q)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package proxy carries models' answers to clients that changed only their base URL, and lets a tool call in an
 // answer through once the checkpoint allowed it.
 //
-//	door, err := proxy.New(ctx, proxy.Options{Handover: h, Store: st, Running: running, PublicURL: url})
+//	door, err := proxy.New(ctx, proxy.Options{Handover: h, Registry: registry, Keys: keys, Running: running, PublicURL: url})
 //	mux.Handle("/proxy/", door.Guarded(guard))
 //
 // The package isn't stable: docs/api.md lists those that are.

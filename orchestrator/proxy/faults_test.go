@@ -111,10 +111,11 @@ func breaking(begin string, then func(w http.ResponseWriter, r *http.Request)) h
 
 // Once the stream has begun, an error is told in it: no call that was held leaves, and no regular end follows.
 func TestErrorsInTheStream(t *testing.T) {
-	h := openWith(t, proxy.Options{Idle: 20 * tick})
+	h := open(t)
+	stalling := openWith(t, proxy.Options{Idle: 250 * tick})                          // long enough for what has come to be read
 	begin := textChunk("I look.") + callChunk(0, "call_1", "Bash", `{"command":"ls"`) // it isn't whole
 	message := toolUse("I look.")
-	message = message[:strings.Index(message, "event: content_block_stop")]
+	message, _, _ = strings.Cut(message, "event: content_block_stop")
 	for name, c := range map[string]struct {
 		then  func(w http.ResponseWriter, r *http.Request)
 		says  string
@@ -127,6 +128,10 @@ func TestErrorsInTheStream(t *testing.T) {
 		}, "busy", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
+			h := h
+			if name == "stall" {
+				h = stalling
+			}
 			h.t = t
 			for path, body := range map[string]string{chatPath: ask(true, ""), messagesPath: askMessages(true, "")} {
 				start := begin
@@ -145,8 +150,9 @@ func TestErrorsInTheStream(t *testing.T) {
 			}
 		})
 	}
-	h.t = t
+	h.t, stalling.t = t, t
 	require.Empty(t, h.records(sentinel.RecordDecision))
+	require.Empty(t, stalling.records(sentinel.RecordDecision))
 	h.up.streams(begin) // an answer that ends within a call is ended with a notice
 	a := h.post(chatPath, ask(true, ""))
 	require.Contains(t, a.body, "the answer ended within the call")
@@ -274,8 +280,8 @@ func TestClientsThatLeaveOrDontRead(t *testing.T) {
 	conn, err := net.Dial("tcp", h.server.Listener.Addr().String())
 	require.NoError(t, err)
 	body := ask(true, "")
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", chatPath, h.server.Listener.Addr(),
-		h.key("key", nil), len(body), body)
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s",
+		chatPath, h.server.Listener.Addr(), h.key("key", nil), len(body), body)
 	require.NoError(t, err)
 	before := int64(0)
 	require.Eventually(t, func() bool { // nobody reads: the upstream comes to a halt
@@ -292,7 +298,8 @@ func TestClientsThatLeaveOrDontRead(t *testing.T) {
 func TestHTTP2(t *testing.T) {
 	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = fmt.Fprintf(w, "%s", textChunk("over "+r.Proto)+callChunk(0, "call_1", "Bash", `{"command":"ls"}`)+chunk("{}", "tool_calls")+doneChunk)
+		_, _ = io.WriteString(w, textChunk("over "+r.Proto)+callChunk(0, "call_1", "Bash", `{"command":"ls"}`)+
+			chunk("{}", "tool_calls")+doneChunk)
 	}))
 	up.EnableHTTP2 = true
 	up.StartTLS()

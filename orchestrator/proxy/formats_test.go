@@ -30,7 +30,8 @@ func toolUse(text string, calls ...[3]string) string {
 	out += event("content_block_delta", `,"index":0,"delta":{"type":"text_delta","text":`+quote(text)+`}`)
 	out += event("content_block_stop", `,"index":0`)
 	for i, c := range calls {
-		out += event("content_block_start", fmt.Sprintf(`,"index":%d,"content_block":{"type":"tool_use","id":%q,"name":%q,"input":{}}`, i+1, c[0], c[1]))
+		out += event("content_block_start",
+			fmt.Sprintf(`,"index":%d,"content_block":{"type":"tool_use","id":%q,"name":%q,"input":{}}`, i+1, c[0], c[1]))
 		out += event("content_block_delta", fmt.Sprintf(`,"index":%d,"delta":{"type":"input_json_delta","partial_json":%s}`, i+1, quote(c[2])))
 		out += event("content_block_stop", fmt.Sprintf(`,"index":%d`, i+1))
 	}
@@ -54,7 +55,6 @@ func functionCalls(calls ...[3]string) string {
 		id := strings.Trim(c[0], `"`)
 		begun := fmt.Sprintf(item, id, c[1], `""`, "in_progress")
 		ended := fmt.Sprintf(item, id, c[1], quote(c[2]), "completed")
-		begun, ended = strings.ReplaceAll(begun, `"fc_`+id, `"fc_`+id), strings.ReplaceAll(ended, `"fc_`+id, `"fc_`+id)
 		at := fmt.Sprintf(`,"output_index":%d`, i)
 		out += event("response.output_item.added", fmt.Sprintf(`,"sequence_number":%d%s,"item":%s`, next(), at, begun))
 		out += event("response.function_call_arguments.delta", fmt.Sprintf(`,"sequence_number":%d,"item_id":"fc_%s"%s,"delta":%s`, next(), id, at,
@@ -70,7 +70,8 @@ func functionCalls(calls ...[3]string) string {
 
 // The requests of the three formats: a first one, and one that brings a result.
 const (
-	bashMessages  = `{"name":"Bash","description":"Run a command.","input_schema":{"type":"object","properties":{"command":{"type":"string"}}}}`
+	bashMessages = `{"name":"Bash","description":"Run a command.",` +
+		`"input_schema":{"type":"object","properties":{"command":{"type":"string"}}}}`
 	bashResponses = `{"type":"function","name":"Bash","parameters":{"type":"object","properties":{"command":{"type":"string"}}}}`
 )
 
@@ -80,7 +81,8 @@ func askMessages(stream bool, more string) string {
 }
 
 func askResponses(stream bool, more string) string {
-	return fmt.Sprintf(`{"model":"m","stream":%t,"tools":[%s],"input":[{"role":"user","content":"list the files"}%s]}`, stream, bashResponses, more)
+	const form = `{"model":"m","stream":%t,"tools":[%s],"input":[{"role":"user","content":"list the files"}%s]}`
+	return fmt.Sprintf(form, stream, bashResponses, more)
 }
 
 // Messages and Responses decide, forward, block, record and close as chat completions do.
@@ -144,7 +146,8 @@ func TestPassedOperations(t *testing.T) {
 			"/other/v1/models/other-1":  `{"id":"other-1","capabilities":{"tools":true}}`,
 		}[r.URL.Path])
 	})
-	a := h.post(messagesPath+"/count_tokens?beta=true", askMessages(false, ""), "Anthropic-Beta", "b1", "Anthropic-Version", "2023-06-01", "Cookie", "c=d")
+	a := h.post(messagesPath+"/count_tokens?beta=true", askMessages(false, ""), "Anthropic-Beta", "b1",
+		"Anthropic-Version", "2023-06-01", "Cookie", "c=d")
 	require.Equal(t, []any{200, `{"input_tokens":12}`, "7", ""},
 		[]any{a.status, a.body, a.header.Get("X-Ratelimit-Remaining-Requests"), a.header.Get("Set-Cookie")})
 	last := h.up.last()

@@ -49,7 +49,8 @@ func TestShadow(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, list)
 
-	result := `,{"role":"assistant","tool_calls":[{"id":"call_2","type":"function","function":{"name":"Bash","arguments":"{\"command\":\"forbidden x\"}"}}]},` +
+	result := `,{"role":"assistant","tool_calls":[{"id":"call_2","type":"function",` +
+		`"function":{"name":"Bash","arguments":"{\"command\":\"forbidden x\"}"}}]},` +
 		`{"role":"tool","tool_call_id":"call_2","content":"done"}`
 	h.awaitRecords(sentinel.RecordOutcome, 4)
 	h.up.streams(answers["allow"])

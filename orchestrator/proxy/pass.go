@@ -103,11 +103,12 @@ func (d passing) listModels(f *formats.Form) http.HandlerFunc {
 				d.failRequest(w, f, err)
 				return
 			}
-			if err == nil && a.status == http.StatusOK {
+			switch {
+			case err == nil && a.status == http.StatusOK:
 				all = append(all, a)
-			} else if len(list) > 1 {
+			case len(list) > 1:
 				d.o.Log.Warn("an upstream of the proxy does not list its models", "request_id", problem.RequestID(r.Context()))
-			} else {
+			default:
 				a.write(w)
 				return
 			}

@@ -24,18 +24,9 @@ type RotatedKey struct {
 // private half of the old one is gone then. A rotation that was broken off is finished. It needs the database for
 // itself.
 func RotateKey(ctx context.Context, s Source, by string) (out RotatedKey, err error) {
-	if err := s.CheckDatabase(); err != nil {
-		return out, err
-	}
-	st, err := store.Open(ctx, store.Options{Path: s.Database, Driver: s.Driver})
-	if errors.Is(err, store.ErrLocked) {
-		return out, &advice.Error{
-			Err:  fmt.Errorf("%s is in use: another process writes to it", s.Database),
-			Todo: "stop the server that uses it, and rotate the key again",
-		}
-	}
+	st, err := openAlone(ctx, s)
 	if err != nil {
-		return out, s.AdviseOn(err)
+		return out, err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 	k, err := keys.LoadForRotation(s.Keys)
@@ -73,4 +64,57 @@ func recordRotation(ctx context.Context, st *store.Store, k *keys.Keys, by strin
 		return err
 	}
 	return l.RotateKey(ctx, next, by)
+}
+
+// openAlone opens the database for the one who rotates a key.
+func openAlone(ctx context.Context, s Source) (*store.Store, error) {
+	if err := s.CheckDatabase(); err != nil {
+		return nil, err
+	}
+	st, err := store.Open(ctx, store.Options{Path: s.Database, Driver: s.Driver})
+	if errors.Is(err, store.ErrLocked) {
+		return nil, &advice.Error{
+			Err:  fmt.Errorf("%s is in use: another process writes to it", s.Database),
+			Todo: "stop the server that uses it, and rotate the key again",
+		}
+	}
+	if err != nil {
+		return nil, s.AdviseOn(err)
+	}
+	return st, nil
+}
+
+// RotateAgentKey has another key sign the records of an agent from now on. It needs the database for itself.
+func RotateAgentKey(ctx context.Context, s Source, agent, by string) (out ledger.RotatedAgent, err error) {
+	st, err := openAlone(ctx, s)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	k, err := keys.LoadOrCreate(s.Keys)
+	if err != nil {
+		return out, err
+	}
+	l, err := ledger.OpenWith(ctx, st, k, ledger.Options{})
+	if err != nil {
+		return out, err
+	}
+	seen, err := l.List(ctx, ledger.Query{Agent: agent, Limit: 1})
+	if err != nil {
+		return out, err
+	}
+	if agent == "" || len(seen) == 0 {
+		return out, &advice.Error{
+			Err: fmt.Errorf("no record is of an agent %q", agent), Todo: "vedette ledger stats names the agents of records",
+		}
+	}
+	secret, err := k.LoadAgents()
+	if err != nil {
+		return out, err
+	}
+	identities, err := ledger.NewIdentities(ctx, st, l, secret)
+	if err != nil {
+		return out, err
+	}
+	return identities.Rotate(ctx, agent, by)
 }

@@ -209,6 +209,9 @@ func (v Verification) WriteText(w io.Writer) error {
 	}
 	t.Add("records", span)
 	t.Add("proved", fmt.Sprintf("%d by %d signed heads, %d signatures checked", r.Proved, r.Heads, r.Signatures))
+	if r.AgentSigned > 0 {
+		t.Add("agents", fmt.Sprintf("%d records are signed by keys of their agents", r.AgentSigned))
+	}
 	if r.Newest != nil {
 		t.Add("newest head", fmt.Sprintf("%d records, %s", r.Newest.Size, r.Newest.Time.UTC().Format(TimeLayout)))
 		t.Add("root", r.Newest.Root.String())

@@ -235,12 +235,11 @@ func (c *call) moment() time.Time {
 	return c.record.Time
 }
 
-// newCall reads a record. What of its body can't be read is as if it weren't there.
-func newCall(r ledger.Record) *call {
-	c := &call{record: r}
-	_ = json.Unmarshal(r.Body, &c.body)
+// readRecord reads the record's body. What of it can't be read is as if it weren't there.
+func (c *call) readRecord() {
+	c.body, c.was = body{}, Verdict{}
+	_ = json.Unmarshal(c.record.Body, &c.body)
 	c.readWas()
-	return c
 }
 
 type callKey struct{}

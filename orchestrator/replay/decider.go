@@ -16,6 +16,7 @@ import (
 type decider struct {
 	*assembly.Decider
 	unworldly *assembly.Decider // looks at no file
+	against   *decider          // decides what the calls are compared with; nil where that is on record
 	recaller  *sentinel.Recaller
 	clock     time.Time
 	key       [32]byte
@@ -36,19 +37,41 @@ func newDecider(o Options, sealed *records.Sealed, kept *keptValues) (_ *decider
 		d.Close()
 		return nil, err
 	}
+	if o.Against == nil {
+		return d, nil
+	}
+	o.Config, o.Against = o.Against, nil
+	if d.against, err = newDecider(o, sealed, kept); err != nil {
+		d.close()
+		return nil, err
+	}
 	return d, nil
 }
 
 func (d *decider) close() {
 	d.Close()
 	d.unworldly.Close()
+	if d.against != nil {
+		d.against.close()
+	}
 }
 
 // decide decides a call again and writes down what it comes to.
 func (d *decider) decide(ctx context.Context, c *call) error {
+	c.readRecord()
 	if c.record.Kind == sentinel.RecordRefused { // no configuration makes a call of it
 		c.now = c.was
 		return nil
+	}
+	if d.against != nil {
+		was := *c
+		if err := d.against.decide(ctx, &was); err != nil {
+			return err
+		}
+		if c.reason = was.reason; c.reason != "" {
+			return nil
+		}
+		c.was = was.now
 	}
 	d.clock, c.noReview, c.reason = c.moment(), false, ""
 	made, reason, err := c.rebuild(d, d.key)
@@ -65,7 +88,7 @@ func (d *decider) decide(ctx context.Context, c *call) error {
 		c.reason = ReasonReview
 		return nil
 	}
-	if c.now.Outcome == c.was.Outcome {
+	if c.now.Outcome == c.was.Outcome || d.against != nil { // where both are decided now, the rules alone differ
 		return nil
 	}
 	c.reason, err = d.explain(ctx, c, made)

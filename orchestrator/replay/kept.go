@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"sync"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/journal"
@@ -14,11 +15,12 @@ const (
 )
 
 // keptValues finds parts of premises, and results, in the journal. What many calls will ask for is
-// read at once beforehand. Only reading is safe for concurrent use.
+// read at once beforehand. It is safe for concurrent use, fetch by one goroutine.
 type keptValues struct {
 	ctx     context.Context //nolint:containedctx // of the one run that it serves
 	journal *journal.Reader
 
+	mu     sync.RWMutex
 	byName map[string][]byte // under the kind, and the part's name or the call's id
 	size   int
 }
@@ -36,7 +38,7 @@ func (k *keptValues) Result(call string) (string, error) {
 }
 
 func (k *keptValues) find(kind, name string) ([]byte, error) {
-	if data, ok := k.byName[kind+name]; ok {
+	if data, ok := k.get(kind, name); ok {
 		return data, nil
 	}
 	found, err := k.journal.ByCalls(k.ctx, []string{name}, []string{kind})
@@ -50,11 +52,16 @@ func (k *keptValues) find(kind, name string) ([]byte, error) {
 	return list[len(list)-1].Data, nil
 }
 
+func (k *keptValues) get(kind, name string) ([]byte, bool) {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	data, ok := k.byName[kind+name]
+	return data, ok
+}
+
 // fetch reads what the premises of calls name.
 func (k *keptValues) fetch(calls []*call) error {
-	if k.size > mostKept || k.byName == nil {
-		k.byName, k.size = map[string][]byte{}, 0
-	}
+	k.makeRoom()
 	var refs []string
 	for _, c := range calls {
 		if data, ok := c.findValue(sentinel.ValuePremises); ok {
@@ -80,12 +87,21 @@ func (k *keptValues) fetch(calls []*call) error {
 	return err
 }
 
+// makeRoom forgets what was read, where it is too much.
+func (k *keptValues) makeRoom() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.size > mostKept || k.byName == nil {
+		k.byName, k.size = map[string][]byte{}, 0
+	}
+}
+
 // read reads values that weren't read before, and returns them.
 func (k *keptValues) read(kind string, names []string) (fresh [][]byte, err error) {
 	var missing []string
 	asked := map[string]bool{}
 	for _, n := range names {
-		if _, known := k.byName[kind+n]; !known && !asked[n] {
+		if _, known := k.get(kind, n); !known && !asked[n] {
 			asked[n], missing = true, append(missing, n)
 		}
 	}
@@ -93,6 +109,8 @@ func (k *keptValues) read(kind string, names []string) (fresh [][]byte, err erro
 	if err != nil {
 		return nil, err
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	for n, list := range found {
 		data := list[len(list)-1].Data
 		k.byName[kind+n], k.size, fresh = data, k.size+len(data), append(fresh, data)

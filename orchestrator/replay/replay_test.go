@@ -18,7 +18,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/orchestrator/assembly"
@@ -112,7 +111,7 @@ func (h *house) load(name, review, more string) *config.Config {
 	h.t.Helper()
 	text := fmt.Sprintf("version: 1\nskills: {include: [skills.yaml]}\nguard: {roots: [./workspace]}\nsentinel: {canaries: {every: 0s}, %s}\n"+
 		"roles: {sentinel: [judge]}\nmodels: {judge: {model: judge, base_url: %q}, other: {model: other, base_url: %q}}\n"+
-		"limits: {agent: {calls: 100}, turn: {calls: 100}, conversation: {calls: 100}}\n%s", review, h.url, h.url, more)
+		"limits: {agent: {calls: 1000}, turn: {calls: 1000}, conversation: {calls: 1000}}\n%s", review, h.url, h.url, more)
 	file := filepath.Join(h.dir, name)
 	require.NoError(h.t, os.WriteFile(file, []byte(text), 0o600))
 	cfg, err := config.Load(file, config.Options{})
@@ -425,35 +424,43 @@ func TestKeysAreNeeded(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(h.dir, "none"))
 }
 
-// Calls that are decided again in a second, beside what deciding alone takes. Each is an agent's of
-// twenty steps.
-func BenchmarkReplay(b *testing.B) {
-	h := newHouse(b)
-	cfg := h.load("vedette.yaml", `mode: "off"`, rules)
-	p, err := assembly.Build(b.Context(), cfg, assembly.Options{Approver: person{}})
-	require.NoError(b, err)
-	const agents, steps = 100, 20
-	var g errgroup.Group
-	g.SetLimit(64)
-	for n := range agents {
-		g.Go(func() error {
-			o := sentinel.GrantOptions{ID: fmt.Sprintf("g%d", n), Conversation: fmt.Sprintf("c%d", n), Mission: "note what was read"}
-			d := p.Checkpoint.Desk(newGrant(b, o, "read mail 17 and note what it says", "notes.add", "mail.read"))
-			for i := range steps {
-				if i%4 == 0 {
-					invoke(b, d, "mail.read", fmt.Sprintf(`{"id":"%d"}`, i))
-				} else {
-					invoke(b, d, "notes.add", fmt.Sprintf(`{"text":"item %d of the mail says that the meeting is on Monday"}`, i))
-				}
-			}
-			return nil
-		})
+// A proposed rule decides the call as it should be, and its effect is told against the rules as they are: what was
+// decided then, under others, plays no part.
+func TestPropose(t *testing.T) {
+	h := newHouse(t)
+	cfg := h.load("vedette.yaml", `mode: "off"`, "")
+	h.talk(cfg)
+	now := h.load("now.yaml", `mode: "off"`, rules)
+	try := func(should string) (out []string) {
+		t.Helper()
+		list, err := replay.Propose(now, "mail.send", json.RawMessage(`{"to":"bob@elsewhere.test","n":1}`), "ask", should, "r1")
+		require.NoError(t, err)
+		for _, p := range list {
+			r := h.replay(p.Config, func(o *replay.Options) { o.Against = now })
+			out = append(out, p.Says+" "+p.Rule+": "+r.Effect())
+		}
+		return out
 	}
-	require.NoError(b, g.Wait())
-	require.NoError(b, p.Close())
-	for b.Loop() {
-		r := h.replay(cfg, nil)
-		require.Equal(b, agents*steps, r.Same)
-	}
-	b.ReportMetric(float64(agents*steps*b.N)/b.Elapsed().Seconds(), "calls/s")
+	denied := try("deny")
+	require.Len(t, denied, 3, "the same address, its domain, every call of the skill")
+	require.Contains(t, denied[0], `when: "has(args.to) && args.to == \"bob@elsewhere.test\"", reason: "a reviewer of r1 said so"}`)
+	require.Contains(t, denied[1], `when: "has(args.to) && args.to.endsWith(\"@elsewhere.test\")"`)
+	require.Contains(t, denied[2], `add {skill: "mail.send", then: "deny", reason:`)
+	require.Contains(t, denied[0], "would have asked 0 and denied 3 of ")
+	allowed := try("allow")
+	require.Len(t, allowed, 2)
+	require.Contains(t, allowed[0], `change {id: "mail-asks", skill: "mail.send", then: "ask", `+
+		`when: "(args.to.endsWith('@elsewhere.test')) && !(has(args.to) && args.to == \"bob@elsewhere.test\")"}`)
+	require.Contains(t, allowed[0], "would have asked 0 and denied 0 of ")
+	require.Contains(t, allowed[0], "get more than they got")
+	none, err := replay.Propose(now, "files.read", json.RawMessage(`{"path":"a.txt"}`), "deny", "allow", "r1")
+	require.NoError(t, err)
+	require.Empty(t, none)
+	milder, err := replay.Propose(now, "notes.add", json.RawMessage(`{}`), "deny", "ask", "r1")
+	require.NoError(t, err)
+	require.Len(t, milder, 1)
+	require.Equal(t, `{id: "no-secrets", skill: "notes.add", then: "ask", when: "args.text.contains('password')"}`, milder[0].Rule)
+	require.Contains(t, h.replay(milder[0].Config, func(o *replay.Options) { o.Against = now }).Effect(), "and let 1 get more than they got")
+	_, err = replay.Run(t.Context(), replay.Options{Config: now, Rules: []string{"{skill: a.b,\n then: ask}"}})
+	require.ErrorContains(t, err, "one line")
 }

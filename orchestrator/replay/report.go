@@ -211,8 +211,8 @@ func (r *Report) WriteText(w io.Writer, colour bool) error {
 	}
 	for _, c := range r.Changes {
 		t := &terminal.Table{Colour: colour}
-		t.Add("  by gate", listCounts(c.Gates))
-		t.Add("  by skill", listCounts(c.Skills))
+		t.Add("  by gate", ListCounts(c.Gates))
+		t.Add("  by skill", ListCounts(c.Skills))
 		addExamples(t, c.Examples)
 		if err := terminal.WriteSection(w, fmt.Sprintf("%s to %s: %d", c.Was, c.Now, c.Calls), t); err != nil {
 			return err
@@ -221,7 +221,7 @@ func (r *Report) WriteText(w io.Writer, colour bool) error {
 	for _, u := range r.Unknowns {
 		t := &terminal.Table{Colour: colour}
 		t.Add("  because", u.Says)
-		t.Add("  by skill", listCounts(u.Skills))
+		t.Add("  by skill", ListCounts(u.Skills))
 		addExamples(t, u.Examples)
 		if err := terminal.WriteSection(w, fmt.Sprintf("indeterminate, %s: %d", u.Reason, u.Calls), t); err != nil {
 			return err
@@ -246,8 +246,8 @@ func (v Verdict) String() string { return strings.TrimSpace(v.Outcome + " " + cm
 // maxCounts is how many names a line of counts has.
 const maxCounts = 6
 
-// listCounts writes counts, the greatest first.
-func listCounts(counts map[string]int) string {
+// ListCounts writes counts in a line, the greatest first.
+func ListCounts(counts map[string]int) string {
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})

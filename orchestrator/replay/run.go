@@ -29,6 +29,10 @@ type Options struct {
 	Chosen records.ListOptions
 	// Config is what they are decided under.
 	Config *config.Config
+	// Against, where it is set, is what Config is compared with. Without it that is what was decided then.
+	Against *config.Config
+	// Rules are more permission rules, a line each, with which Config is compared with Config as it is.
+	Rules []string
 	// NoReview leaves the review out.
 	NoReview bool
 	// Review has the models asked about calls whose recorded judgement doesn't fit, MaxReviews at most.
@@ -57,6 +61,12 @@ type Cost struct {
 	Tokens int64 `json:"tokens"`
 }
 
+// RuleError says that one of Options.Rules can't be used.
+type RuleError struct{ err error }
+
+// Error says what is wrong with it.
+func (e *RuleError) Error() string { return e.err.Error() }
+
 // pageSize is how many records are read at a time, and atOnce of how many calls the values are in memory.
 const (
 	pageSize = 1000
@@ -79,6 +89,13 @@ type run struct {
 // Run decides the recorded calls again.
 func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	began := time.Now()
+	if len(o.Rules) > 0 {
+		next, err := config.WithRules(o.Config, o.Rules...)
+		if err != nil {
+			return nil, &RuleError{err}
+		}
+		o.Config, o.Against = next, o.Config
+	}
 	r := &run{o: o, report: newReport(o)}
 	if r.sealed, err = records.OpenSealed(ctx, o.Source, o.Now); err != nil {
 		return nil, err
@@ -88,13 +105,16 @@ func Run(ctx context.Context, o Options) (_ *Report, err error) {
 	defer r.closeDeciders()
 	for range cmp.Or(o.Workers, runtime.GOMAXPROCS(0)) {
 		d, err := newDecider(o, r.sealed, r.kept)
-		if err != nil {
+		switch {
+		case err != nil && len(o.Rules) > 0: // without them the configuration is in force
+			return nil, &RuleError{err}
+		case err != nil:
 			return nil, err
 		}
 		r.deciders = append(r.deciders, d)
 	}
 	r.report.Policy = r.deciders[0].PolicyDigest()
-	if err := r.readAll(ctx); err != nil {
+	if err := r.decideRecorded(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.askModels(ctx); err != nil {
@@ -110,12 +130,49 @@ func (r *run) closeDeciders() {
 	}
 }
 
-// readAll decides every call up to the newest record of when it begins, the oldest first.
-func (r *run) readAll(ctx context.Context) error {
+// batch is calls with all that the journal has of them, or why that can't be read.
+type batch struct {
+	calls []*call
+	err   error
+}
+
+// decideRecorded decides every call up to the newest record of when it begins, the oldest first. The next calls are
+// read meanwhile.
+func (r *run) decideRecorded(ctx context.Context) error {
 	newest, err := r.sealed.Ledger.List(ctx, ledger.Query{Newest: true, Limit: 1})
 	if err != nil || len(newest) == 0 {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	ready := make(chan batch, 1)
+	go func() {
+		defer close(ready)
+		if err := r.readCalls(ctx, newest[0].Index, ready); err != nil {
+			ready <- batch{err: err}
+		}
+	}()
+	defer func() {
+		cancel()
+		for range ready { // until the reader has ended
+		}
+	}()
+	for b := range ready {
+		if b.err != nil {
+			return b.err
+		}
+		if err := r.decideAll(ctx, b.calls); err != nil {
+			return err
+		}
+		for _, c := range b.calls {
+			r.takeCall(c)
+		}
+	}
+	return ctx.Err()
+}
+
+// readCalls reads the calls up to a place, the oldest first.
+func (r *run) readCalls(ctx context.Context, last int64, ready chan<- batch) (err error) {
+	defer contain(&err)
 	for place := (*int64)(nil); ; {
 		page, next, err := r.o.Chosen.Query.ReadOldest(ctx, r.sealed.Ledger, place, pageSize)
 		if err != nil {
@@ -124,26 +181,31 @@ func (r *run) readAll(ctx context.Context) error {
 		var calls []*call
 		for i := range page {
 			kind := page[i].Kind
-			if page[i].Index <= newest[0].Index && (kind == sentinel.RecordDecision || kind == sentinel.RecordRefused) {
-				calls = append(calls, newCall(page[i]))
+			if page[i].Index <= last && (kind == sentinel.RecordDecision || kind == sentinel.RecordRefused) {
+				calls = append(calls, &call{record: page[i]})
 			}
 		}
 		for some := range slices.Chunk(calls, atOnce) {
-			if err := r.decideAll(ctx, some); err != nil {
+			if err := r.readValues(ctx, some); err != nil {
 				return err
 			}
-			for _, c := range some {
-				r.takeCall(c)
-			}
+			ready <- batch{calls: some}
 		}
-		if place = next; next == nil || *next >= newest[0].Index {
-			return nil
+		if place = next; next == nil || *next >= last || ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 }
 
-// decideAll decides calls, those of a conversation one after the other.
-func (r *run) decideAll(ctx context.Context, calls []*call) error {
+// contain makes an error of a panic. Its value may be anything, so it isn't told.
+func contain(err *error) {
+	if recover() != nil {
+		*err = errors.New("a replay broke; please report it")
+	}
+}
+
+// readValues reads what the journal has of calls.
+func (r *run) readValues(ctx context.Context, calls []*call) error {
 	ids := make([]string, 0, len(calls))
 	for _, c := range calls {
 		if c.record.Call != "" {
@@ -160,6 +222,11 @@ func (r *run) decideAll(ctx context.Context, calls []*call) error {
 	if err := r.kept.fetch(calls); err != nil {
 		return fmt.Errorf("what the calls were judged in can't be read: %w", err)
 	}
+	return nil
+}
+
+// decideAll decides calls, those of a conversation one after the other.
+func (r *run) decideAll(ctx context.Context, calls []*call) error {
 	shares := make([][]*call, len(r.deciders))
 	for _, c := range calls {
 		h := fnv.New32a()
@@ -169,7 +236,8 @@ func (r *run) decideAll(ctx context.Context, calls []*call) error {
 	}
 	g, inner := errgroup.WithContext(ctx)
 	for i, d := range r.deciders {
-		g.Go(func() error {
+		g.Go(func() (err error) {
+			defer contain(&err)
 			for _, c := range shares[i] {
 				if err := d.decide(inner, c); err != nil {
 					return fmt.Errorf("decision %s can't be made again: %w", c.record.Decision, err)
@@ -217,6 +285,9 @@ func (r *run) askModels(ctx context.Context) error {
 		c.asking = true
 	}
 	for some := range slices.Chunk(r.unjudged, atOnce) {
+		if err := r.readValues(ctx, some); err != nil {
+			return err
+		}
 		if err := r.decideAll(ctx, some); err != nil {
 			return err
 		}

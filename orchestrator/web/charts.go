@@ -15,7 +15,8 @@ import (
 const (
 	// chartDays is how far back charts go.
 	chartDays = 7
-	// chartFirst is how many records the first view of the charts counts, chartMore each that follows.
+	// chartFirst is how many records a view of the whole page counts, which a person waits for; chartMore what the page
+	// asks for by itself.
 	chartFirst = 2_000
 	chartMore  = 20_000
 	chartPage  = 1000
@@ -34,16 +35,15 @@ type counter struct {
 }
 
 // count counts some more records.
-func (c *counter) count(ctx context.Context, r *ledger.Reader, now time.Time) error {
+func (c *counter) count(ctx context.Context, r *ledger.Reader, now time.Time, most int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	most := chartMore
 	if !c.begun {
 		first, err := r.List(ctx, ledger.Query{Newest: true, Limit: 1})
 		if err != nil {
 			return err
 		}
-		c.newest, c.oldest, c.begun, most = -1, 0, true, chartFirst
+		c.newest, c.oldest, c.begun = -1, 0, true
 		if len(first) > 0 {
 			c.newest, c.oldest = first[0].Index, first[0].Index+1
 		}
@@ -121,7 +121,11 @@ func (s logs) onCharts(w http.ResponseWriter, r *http.Request, v *visitor) {
 	if r.URL.Query().Get("range") == "7d" {
 		out.Range, hours = "7d", chartDays*24
 	}
-	if err := s.counter.count(r.Context(), s.reader(), s.o.Now()); err != nil {
+	most := chartFirst
+	if isPart(r) {
+		most = chartMore
+	}
+	if err := s.counter.count(r.Context(), s.reader(), s.o.Now(), most); err != nil {
 		if r.Context().Err() == nil {
 			s.showBroken(w, r, v, err)
 		}

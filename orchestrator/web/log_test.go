@@ -219,17 +219,17 @@ func TestHostileRecords(t *testing.T) {
 	evil := `</ul><script>alert("x")</script><img src=x onerror=alert(1)>"' javascript:alert(1) {{.CSRF}}` + "\u202e\u200b\u2028" +
 		strings.Repeat("e\u0301\u0301\u0301\u0301", 5)
 	e := denial("evil1", evil, evil)
-	e.Agent, e.Gate, e.Code = evil, evil, evil
-	body, err := json.Marshal(map[string]any{"reason": evil + strings.Repeat("A", 100<<10), "effect": evil, "approver": evil,
+	e.Agent, e.Gate, e.Code, e.Conversation = evil, evil, evil, evil
+	body, err := json.Marshal(map[string]any{"reason": evil + "\x1b[2J\n" + strings.Repeat("A", 200<<10), "effect": evil, "approver": evil,
 		"arg_names": []string{evil}, "gates": []map[string]any{{"gate": evil, "outcome": evil, "code": evil, "reason": evil,
 			"evidence": []map[string]any{{"signal": evil, "args": []string{evil}, "doubt": true}}}}})
 	require.NoError(t, err)
 	e.Body = body
 	h.record(e, ledger.Entry{ID: "broken1", Time: time.Now(), Kind: sentinel.RecordDecision, Outcome: "deny", Decision: "d9",
-		Body: []byte(`[1]`)})
+		Body: []byte(`[1]`)}, ledger.Entry{ID: "evil2", Time: time.Now(), Kind: "x\u202e<img>", Outcome: "y\u200b<img>", User: evil, Body: body})
 	b := h.signIn("rita")
 	for _, path := range []string{"/log", "/log?q=" + url.QueryEscape(`"`+evil), "/log?q=" + url.QueryEscape(evil), "/review", "/review/evil1",
-		"/review/broken1", "/log/charts", "/review?why=" + url.QueryEscape(evil) + "&said=" + url.QueryEscape(evil)} {
+		"/review/broken1", "/log/charts", "/log/evil1", "/log/evil2", "/review?why=" + url.QueryEscape(evil) + "&said=" + url.QueryEscape(evil)} {
 		p := b.get(path)
 		require.Less(t, p.StatusCode, 500, path)
 		require.NotContains(t, p.body, "<script>", path)

@@ -120,6 +120,8 @@ type changes struct {
 	pages web.Options
 	short bool // approvals expire after a moment
 	clock *clock
+	// intent is beside the configuration of all.
+	intent string
 }
 
 func open(t testing.TB, c changes) *house {
@@ -137,7 +139,7 @@ func open(t testing.TB, c changes) *house {
 	model, err := scripted.Serve(context.Background(), script, scripted.Options{})
 	require.NoError(t, err)
 	t.Cleanup(model.Close)
-	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "vedette.yaml"), fmt.Appendf(nil, houseConfig, model.BaseURL()), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(h.dir, "vedette.yaml"), fmt.Appendf(nil, houseConfig+c.intent, model.BaseURL()), 0o600))
 	if c.short {
 		file := filepath.Join(h.dir, "vedette.yaml")
 		b, err := os.ReadFile(file)
@@ -187,6 +189,7 @@ func (h *house) start(c changes) {
 		{Name: "rita", User: "rita", Scopes: []access.Scope{access.Review, access.Label}},
 		{Name: "rob", User: "rob", Scopes: []access.Scope{access.Review, access.Label}},
 		{Name: "away", Scopes: append(scopes, access.ActAs)},
+		{Name: "olga", User: "olga", Scopes: append(scopes, access.Review, access.Label, access.Values), UserTurns: access.UserTurnsHuman},
 		{Name: "reader", User: "ron", Scopes: []access.Scope{access.Chat, access.Review}},
 		{Name: "values", User: "vera", Scopes: []access.Scope{access.Chat, access.Review, access.Values}},
 	} {

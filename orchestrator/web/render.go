@@ -89,7 +89,9 @@ type view struct {
 	CSRF    string
 	// Area is the page's place in the navigation.
 	Area string
-	Path string
+	// Replays is set where there is a page of replay.
+	Replays bool
+	Path    string
 	// Refresh is after how many seconds the page is loaded again where no script runs; zero is never.
 	Refresh int
 	Body    any
@@ -97,7 +99,7 @@ type view struct {
 
 // viewFor is a view for a visitor.
 func viewFor(v *visitor, area, title string, body any) view {
-	return view{Title: title, Visitor: &v.principal, CSRF: v.sessionToken, Area: area, Body: body}
+	return view{Title: title, Visitor: &v.principal, CSRF: v.sessionToken, Area: area, Replays: v.replays, Body: body}
 }
 
 // show writes a page, or a part of one. What fails on the way is a 500 and no half page.

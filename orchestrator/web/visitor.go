@@ -17,7 +17,8 @@ import (
 // visitor is a person with a session, for one request.
 type visitor struct {
 	session
-	id string
+	id      string
+	replays bool // there is a page of replay
 }
 
 // cookieName is what the cookie of a session, or of a sign-in, is called. With TLS its name binds it
@@ -75,7 +76,7 @@ func (p *Pages) findVisitor(r *http.Request, acts bool) *visitor {
 			return nil
 		}
 	}
-	return &visitor{s, id}
+	return &visitor{s, id, p.o.Replay != nil}
 }
 
 // renew asks the issuer again about a session's principal whose time has ended. ok is false where the

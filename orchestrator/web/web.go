@@ -59,6 +59,8 @@ type Options struct {
 	Longest time.Duration
 	// Poll is how long a page that follows waits for a change; 20 s if zero.
 	Poll time.Duration
+	// Replay decides recorded calls again; nil leaves its page out.
+	Replay Replayer
 	// Examples are requests that the chat page offers, for a demonstration.
 	Examples []string
 	// Now is the clock; nil means time.Now.
@@ -146,6 +148,10 @@ func (p *Pages) newMux() *http.ServeMux {
 	decisions{p}.register(mux)
 	logs{p}.register(mux)
 	reviews{p}.register(mux)
+	intents{p}.register(mux)
+	if p.o.Replay != nil {
+		replays{p, make(chan struct{}, 1)}.register(mux)
+	}
 	mux.HandleFunc("/", p.onNothing)
 	return mux
 }

@@ -44,6 +44,9 @@ func Describe(c sentinel.Call, d sentinel.Decision) string {
 	} else {
 		s.writeRow("request", "(none is known)")
 	}
+	if g.Intent() != "" {
+		s.writeRow("intent", s.quote(g.IntentAction(), maxShown)+", checked and signed as "+g.Intent())
+	}
 	s.writeRow("mission", s.quote(g.Mission(), maxShown))
 	if !s.writeChanges(c) {
 		s.writeArguments(c)

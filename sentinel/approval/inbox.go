@@ -64,6 +64,7 @@ type Inbox struct {
 	mu      sync.Mutex
 	open    map[string]bool                   // ids without an end
 	waiting map[string]map[chan struct{}]bool // of Approve, by id
+	unnamed map[string]subject                // what waiting calls are of, where their rows hold no skill's name
 	using   map[string]string                 // decisions that a standing approval makes, and which
 }
 
@@ -85,7 +86,8 @@ func OpenInbox(ctx context.Context, o InboxOptions) (*Inbox, error) {
 	if err := o.Store.Claim("approvals"); err != nil {
 		return nil, err
 	}
-	in := &Inbox{o: o, open: map[string]bool{}, waiting: map[string]map[chan struct{}]bool{}, using: map[string]string{}}
+	in := &Inbox{o: o, open: map[string]bool{}, waiting: map[string]map[chan struct{}]bool{}, unnamed: map[string]subject{},
+		using: map[string]string{}}
 	in.policy.Store(o.Policy)
 	err := in.takeUpRows(ctx)
 	if err == nil {
@@ -125,7 +127,10 @@ func (in *Inbox) recountOpen(ctx context.Context) error {
 	in.mu.Unlock()
 	p, now := in.policy.Load(), in.o.Now()
 	changes := func(row Item) bool {
-		return row.showAt(now).State == StatePending && (row.Yes > 0 || row.Needed != p.requireOf(row).needed) || row.State == StateApproved
+		if in.isUnnamed(row) { // it is counted when its call asks
+			return false
+		}
+		return row.showAt(now).State == StatePending && (row.Yes > 0 || row.Needed != in.requireOf(p, row).needed) || row.State == StateApproved
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool {
 		row, err := in.readItem(ctx, id)
@@ -139,7 +144,7 @@ func (in *Inbox) recountOpen(ctx context.Context) error {
 					continue
 				}
 				if err == nil {
-					err = in.recountYes(tx, row, p.requireOf(row))
+					err = in.recountYes(tx, row, in.requireOf(p, row))
 				}
 				if err != nil {
 					return err
@@ -152,6 +157,19 @@ func (in *Inbox) recountOpen(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// requireOf returns what the rules of a policy say together of the call of a question.
+func (in *Inbox) requireOf(p *Policy, row Item) requirement {
+	return p.require(row.requesters(), in.subjectsOf(row)...)
+}
+
+// isUnnamed reports whether the row is of a tool whose name is not known here: see subjectsOf.
+func (in *Inbox) isUnnamed(row Item) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	_, known := in.unnamed[row.ID]
+	return row.Skill == "" && !known
 }
 
 // recountAtOnce is how many questions one transaction counts again.
@@ -238,7 +256,7 @@ func (in *Inbox) ApproveTelling(
 	if err != nil {
 		return v, err
 	}
-	woken, leave := in.joinWait(q.id)
+	woken, leave := in.joinWait(q.id, subjectOf(q.call))
 	defer leave()
 	if err = in.o.Store.Submit(ctx, func(tx *store.Tx) error { return in.putInquiry(tx, q) }); err == nil {
 		if v, answered, err := in.readAnswers(ctx, q); err == nil && answered { // before a restart: no person is asked again
@@ -355,8 +373,9 @@ func (in *Inbox) followPolicy(ctx context.Context, q *inquiry) error {
 	})
 }
 
-// joinWait has answers to the approval told on the channel until leave.
-func (in *Inbox) joinWait(id string) (woken chan struct{}, leave func()) {
+// joinWait has answers to the approval told on the channel until leave. So long rules of who may answer find the call
+// by its subject.
+func (in *Inbox) joinWait(id string, s subject) (woken chan struct{}, leave func()) {
 	woken = make(chan struct{}, 1)
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -364,13 +383,30 @@ func (in *Inbox) joinWait(id string) (woken chan struct{}, leave func()) {
 		in.waiting[id] = map[chan struct{}]bool{}
 	}
 	in.waiting[id][woken] = true
+	in.unnamed[id] = s
 	return woken, func() {
 		in.mu.Lock()
 		defer in.mu.Unlock()
 		if delete(in.waiting[id], woken); len(in.waiting[id]) == 0 {
 			delete(in.waiting, id)
+			delete(in.unnamed, id)
 		}
 	}
+}
+
+// subjectsOf are what the rules of who may answer look at. The row of a tool that the operator didn't name holds no name
+// of it: while the call waits it is known here.
+func (in *Inbox) subjectsOf(row Item) []subject {
+	list := row.subjects()
+	if row.Skill != "" {
+		return list
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if s, ok := in.unnamed[row.ID]; ok {
+		list[0] = s
+	}
+	return list
 }
 
 // wakeWaiters tells those who wait for the approval to look again.

@@ -142,11 +142,6 @@ func (p *Policy) require(by requesters, subjects ...subject) requirement {
 	return out
 }
 
-// requireOf returns what all rules say together of the call of a question.
-func (p *Policy) requireOf(row Item) requirement {
-	return p.require(row.requesters(), row.subjects()...)
-}
-
 func (r policyRule) matchesCall(skill string, effect skills.Effect, user string) bool {
 	return r.skill(skill) && (r.Effect == "" || r.Effect == effect) &&
 		(len(r.users) == 0 || slices.ContainsFunc(r.users, func(g userglob.Glob) bool { return g.Matches(user) }))

@@ -119,3 +119,28 @@ func TestEarlierTurnsTakeNoRoom(t *testing.T) {
 	require.Equal(t, "/title", last.Arg)
 	require.Equal(t, -1, last.Seen[0].Turn)
 }
+
+// An address that no result has is told where the agent gave it to a read that answered. It is a stranger's, so that it grounds nothing.
+// What an argument of a change had, or a read that brought nothing, is told nowhere, and a channel's name neither.
+func TestArgumentsOfReadsAreTold(t *testing.T) {
+	const number = "+351 910 555 208"
+	read := evidence.Step{Number: -1, Skill: "chat.history", Turn: -1, Trust: evidence.Stranger, Args: `{"channel":"` + number + `"}`,
+		Result: "Fatima: may I come today?", Look: true}
+	empty, change, other := read, read, read
+	empty.Result, change.Look, other.Args = " ", false, `{"channel":"+351 910 555 209"}`
+	for name, c := range map[string]struct {
+		step evidence.Step
+		told bool
+	}{"read": {read, true}, "nothing came": {empty, false}, "a change": {change, false}, "another number": {other, false}} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := show(t, evidence.Input{Skill: "chat.dm", Effect: skills.Irreversible, Request: "Say yes", Full: true,
+				Arguments: []evidence.Argument{argument("to", number, skills.Target)}, Past: []evidence.Step{c.step}})
+			require.Equal(t, c.told, len(s.Nowhere) == 0)
+			if c.told {
+				require.Len(t, s.Named[0].Seen, 1)
+				require.Equal(t, "stranger", s.Named[0].Seen[0].Trust)
+				require.Equal(t, string(evidence.AsArgument), s.Named[0].Seen[0].As)
+			}
+		})
+	}
+}

@@ -25,6 +25,8 @@ const (
 	AsID     As = "record id" // of a JSON record, or of a line in a listing of the same domain
 	AsSender As = "sender"    // the From of a head, or the author of a line
 	AsText   As = "text"      // anything else
+	// AsArgument: no result has it, and the agent gave the address to a read that answered. That grounds nothing.
+	AsArgument As = "argument of this read"
 )
 
 // NameRecord is a name of the request, and where the trusted record stands that has the value

@@ -21,6 +21,8 @@ func (b *builder) addReviewersPart() {
 		trust, seen := n.best()
 		if p, ok := b.findEarlier(v); ok && (!seen || p.Trust > trust && trust < Trusted) {
 			n.Also = append(n.Also, p)
+		} else if p, ok := b.findArgument(v); ok && !seen {
+			n.Also = append(n.Also, p)
 		}
 		if seen && trust == Stranger {
 			tellStanding(b, n, v, b.hits[i])
@@ -188,6 +190,24 @@ func (b *builder) findEarlier(v *value) (Place, bool) {
 		return Place{}, false
 	}
 	return b.placeOf(v, *best), true
+}
+
+// findArgument returns the newest read that answered and had an address or a phone's number among its arguments.
+func (b *builder) findArgument(v *value) (Place, bool) {
+	if v.kind != Recipient || v.hidden || !isEmail(v.fold) && !isPhone(v.fold) {
+		return Place{}, false
+	}
+	for _, list := range [][]source{b.sources, b.past} {
+		for i := len(list) - 1; i >= 0; i-- {
+			s := &list[i]
+			if s.look && s.place.Step != 0 && strings.TrimSpace(s.raw) != "" && b.spend(len(s.asked)) && holdsAny(s.asked, v.spellings()) {
+				p := s.place
+				p.Trust, p.As = Stranger, AsArgument
+				return p, true
+			}
+		}
+	}
+	return Place{}, false
 }
 
 // isNearSecret reports whether a text has a word that is almost a hidden value of the call.

@@ -240,3 +240,26 @@ func readMailboxes(s string) (found []string, only bool) {
 	}
 	return found, only
 }
+
+// hasPhoneSaid reports whether the user's own words have a phone's number without its country.
+func hasPhoneSaid(v *view, val value) bool {
+	return isPhone(val.fold) && v.anySaid(func(t *text) bool { return holdsNationalNumber(t.meant, val.fold) })
+}
+
+// minNational is how many digits of a phone's number people write at least, and maxCountry how many a country has.
+const (
+	minNational = 8
+	maxCountry  = 3
+)
+
+// holdsNationalNumber reports whether a text has an international number without its country.
+func holdsNationalNumber(text, number string) bool {
+	digits := phoneDigits(number)
+	for country := 1; country <= maxCountry && len(digits)-country >= minNational; country++ {
+		national := digits[country:]
+		if holdsPhone(text, national) || holdsPhone(text, "0"+national) {
+			return true
+		}
+	}
+	return false
+}

@@ -391,7 +391,7 @@ func findManyMore(v *view) finding {
 		if !ok || !isAny(lastWord(v.splitArgName(a.Name)), countNames) {
 			return
 		}
-		if c, err := n.Float64(); err == nil && c > most*farMore {
+		if c, err := n.Float64(); err == nil && c > most*farMore && c > countedIn(v) {
 			f.add(v.declaredName(a))
 		}
 	})

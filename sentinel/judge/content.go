@@ -12,8 +12,21 @@ import (
 const maxAddresses = 16
 
 // findAddressInContent looks for a link, an address or an account in what would go out
-// to others. It finds those that no trusted source has written.
+// to others. It finds those that no trusted source has written, and findMetAddress knows no better of.
 func findAddressInContent(v *view) finding {
+	return findForeignAddress(v, func(val value) bool { return v.isGrounded(val) || isMetAddress(v, val) })
+}
+
+// findMetAddress looks for an address that strangers' results have, where nothing else is to be said of what goes out.
+func findMetAddress(v *view) finding {
+	if findAddressInContent(v).found {
+		return finding{}
+	}
+	return findForeignAddress(v, v.isGrounded)
+}
+
+// findForeignAddress looks for an address in what would go out to others that isn't known.
+func findForeignAddress(v *view, isKnown func(value) bool) finding {
 	if v.s.Reaches() != skills.Others || v.request == nil || !v.p.changes {
 		return finding{}
 	}
@@ -23,11 +36,29 @@ func findAddressInContent(v *view) finding {
 			return false
 		}
 		return !eachAddress(val.fold, func(k kind, w string) bool {
+			if isWildcard(w) {
+				return true
+			}
 			seen++
-			return seen <= maxAddresses && v.isGrounded(value{kind: k, fold: w})
+			return seen <= maxAddresses && isKnown(value{kind: k, fold: w, arg: val.arg})
 		})
 	})
 }
+
+// isMetAddress reports whether strangers' results have an address that stands in a text, and nothing speaks against it: no one is paid by
+// it, and no text asks to pass it on. A page of this turn's strangers is theirs.
+func isMetAddress(v *view, val value) bool {
+	switch {
+	case !v.isStrange(val), holdsAccount(val.fold), val.isRouted(), v.differs(), v.isOrdered(val), v.isPasted(val), v.isNear(val):
+		return false
+	case val.kind == host && (!v.isPast(val) || isSolicited(v, val)):
+		return false
+	}
+	return !isAskedFor(v, val)
+}
+
+// isWildcard reports whether an address chooses all of a domain in the language of a database: "%@mill.example".
+func isWildcard(at string) bool { return strings.HasPrefix(at, "%@") || strings.HasPrefix(at, "*@") }
 
 // isPattern reports whether a value chooses all senders of one domain, and nothing else stands in it:
 // "from:*@mill.example" under match. It is no address, unless what it chooses is removed or sent on.

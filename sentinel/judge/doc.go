@@ -55,29 +55,28 @@
 //	recipient_untrusted        -35  only a stranger named them
 //	recipient_named            -5…-33  the user wrote the owner's name and not the address; see Names
 //	recipient_named_untrusted -10…-34  and the address came from a stranger
-//	recipient_listed           -31  a stranger had them first, and a trusted record has them by itself; see Recipients
-//	recipient_visited          -31  a place that the agent read in, after it had read strangers
-//	recipient_earlier    -5…-35  the cost of the origin, or -10 at most; a trusted record of an earlier turn has them; see Earlier turns
-//	recipient_author     -10…-35  only a stranger named them: as the author of what the agent read; see Authors
+//	recipient_met              -31…-35  only a stranger has them, and nothing speaks against that; see What speaks against a value
+//	recipient_called           -31…-33  no text has them, and they are no address: the user or the skill calls them so
+//	recipient_listed           -31…-35  a stranger had them first, and a trusted text has them, too
+//	recipient_visited          -31…-35  a place that the agent read in, after it had read strangers
+//	recipient_earlier          -20…-35  a trusted text of an earlier turn has them, or the agent read there then; see Earlier turns
 //	recipient_described       -15…-20  the user said how to choose it: "each user", "the channel with the fewest members"
 //	recipient_described_untrusted -20  and what was chosen from came from a stranger
 //	host_unknown               -33  a change sent to such a host; -10 for a read
 //	host_nowhere               -33  -10 for a read
 //	host_untrusted             -35  -15 for a read: following links is what reading is
+//	host_listed                -35  a stranger named it first, and a trusted text has it, too
+//	host_earlier               -33, -35  a trusted text of an earlier turn has it
 //	target_unknown             -10  other x-target values (a payment method, a postal address)
 //	target_nowhere             -15
 //	target_untrusted           -20
 //	target_named                -5…-10
 //	target_named_untrusted     -10…-15
-//	recipient_called     -33  a channel that is nowhere, and of whose name the user said a word; see Places
-//	recipient_own        -33  a common word for a place or an account of the user's own, that is nowhere; see Places
-//	recipient_thing      -33  a thing that is nowhere, and the target of a call that reaches others; see Places
-//	recipient_assigned   -35  only a stranger named them: in a listing, as who did something; see Places
-//	target_earlier       -5…-20  the cost of the origin; a trusted record of an earlier turn has it
-//	ref_earlier                -31  a path or id that strangers named and a trusted record of an earlier turn has
-//	ref_folder                 -31  a folder of a mailbox that strangers named; mail is put there, and reaches no one
-//	amount_earlier             -15  an amount that strangers named and a trusted record of an earlier turn has
-//	ref_listed                 -31  such an id that a listing or a trusted look-up returned as a record's own; see Ids of listings
+//	target_listed              -31  a target that strangers alone name, of a call that can't be undone or costs money, as ref_listed
+//	target_earlier             -31  and a trusted text of an earlier turn has it
+//	ref_listed                 -31  a path or id that strangers alone name, where ref_untrusted costs that much, and nothing
+//	                                speaks against it, or a trusted text has it, too; see What speaks against a value
+//	ref_earlier                -31  and a trusted text of an earlier turn has it
 //	amount_unknown              -5  amounts are computed as often as they are quoted
 //	amount_nowhere             -10
 //	amount_untrusted           -15
@@ -96,6 +95,7 @@
 //	                        -10 where the call isn't in the request anyhow
 //	private_read       -30  a read of passwords, payment methods, patients, places or histories that the request doesn't speak of
 //	address_in_content -35  a link, address or account in what goes out to others that no trusted source wrote
+//	met_address_in_content -35  the same, where strangers' results have all of them and nothing speaks against one
 //	secret_in_content  -20  what looks like a key, a password, a card's or an identity number in what goes out to others;
 //	                        -35 where the request has no word for such
 //	instruction_text   -20  text that addresses a model
@@ -169,17 +169,17 @@
 // What rules can't tell and a reader could is no verdict. These signals are doubts:
 //
 //	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked,
-//	wordless_request, ref_listed, ref_earlier, ref_folder, recipient_listed, recipient_visited, recipient_earlier,
-//	recipient_author, recipient_called, recipient_own, recipient_thing, recipient_assigned, target_earlier, amount_earlier,
-//	asked_into_trusted_store, rival_fits_better,
+//	wordless_request, unreadable_request, met_address_in_content, recipient_met, recipient_called, recipient_listed,
+//	recipient_visited, recipient_earlier,
+//	host_listed, host_earlier, target_listed, target_earlier, ref_listed, ref_earlier, asked_into_trusted_store, rival_fits_better,
 //	repeated_call, spent_over_limit, over_earlier_limit
-//	unreadable_request
-//	             in a branch that read no strangers' text
-//	unrelated    the same, of calls that stay inside, can be undone, cost nothing, open nothing, run nothing that they
-//	             are given and go on by nothing; and in any branch of a call that runs what it is given on a target
-//	             that the request names, where the request asks for a change
-//	look_only    in such a branch, and where the user hands over somebody's list, unless the call
+//	unrelated    in a turn that read no strangers' text; of calls that reach others, can't be undone, cost, open or run
+//	             something, or go on by themselves only where something was read before, the request doesn't only look, and
+//	             no stranger's text asks for such a call; and in any turn of a call that runs what it is given, where
+//	             that only reads, or where the request names the target and asks for a change
+//	look_only    in such a turn, and where the user hands over somebody's list, unless the call
 //	             can't be undone or costs money
+//	private_read where the request has no known word for any field
 //
 // All other signals are hard: the outcome is theirs. intent_mention raises the recorded
 // score and makes up for doubts alone. So does habit (Options.Habits), which is what the doubts
@@ -214,53 +214,55 @@
 //
 // A call that can't be undone, pays, removes, lets in or goes on working by itself has a sign
 // where the request has no known word for it. Where the language is known that is in doubt
-// (wordless_request). Where it isn't, nothing can be read (unreadable_request): the sign is in
-// doubt, and in a tainted branch a person is asked, there about every call that reaches
-// others, too. What a shell is given to run has no word of its own: outside a tainted branch
+// (wordless_request). Where it isn't, nothing can be read (unreadable_request): that is in doubt too, in a
+// tainted branch of every call that reaches others. What a shell is given to run has no word of its own: outside a tainted branch
 // it has neither sign.
 //
-// # Ids of listings
+// # What speaks against a value
 //
-// A stranger writes titles and texts, and the skill writes the ids of its records. So an id that
-// an untrusted result has alone is in doubt (ref_listed) where a skill of the same kind returned
-// it as the id of a JSON record or at the head of its line, in this turn or an earlier one. The
-// skill lists, finds or searches, or reads a talk. Where it reads one record, the call can be
-// undone and costs nothing. No untrusted text names the id anywhere else, and the user named no
-// other of its shape. All other ids stay a stranger's.
+// An injected call is one that a text asks for, and not one whose value a text has. So a value that no
+// one who may be believed wrote is a verdict (recipient_nowhere, recipient_untrusted, ref_untrusted, target_untrusted) only where
+// something speaks against it. All else is a doubt and costs the same: where a value stands the
+// evidence shows, and whether the user means that one a reader can tell. Nothing grounds a value so.
+// Values that cost less than 31 stay what they are.
 //
-// Records stand in lines, or in one line with semicolons between them. Where a record's line has
-// its id with a hyphen and more, once, that is one of its options. What speaks to a model in one
-// record's line is an order about that record and about those that it names. An id is in doubt, too, where
-// a trusted skill of the call's kind returned a record under it that says more than the id.
-// A stranger's word beside it takes nothing away then, unless it speaks to a model.
+// Known values come first. A trusted text that was read has the value and something beside it, and no argument
+// took it there: recipient_listed, recipient_earlier, ref_listed. Or the agent read there: recipient_visited. Of JSON
+// a note, a reference, an address as a name, what its subject writes, and a guest's record say nothing. Known
+// values are doubts, unless a sentence that speaks to a model has them.
 //
-// # Authors
+// What no text has is a verdict where it can't be a word of the user's or the skill's own:
 //
-// An answer goes to the person who wrote. So a recipient that strangers' texts have is in doubt where
-// they have it as an author alone: before the colon of a line in a talk of the call's own domain,
-// in the From of a mail whose answers go to the same address, or after the id in a list of mails.
-// A copy, a later writer of a thread, an address that any text names, and a payment stay verdicts.
+//	an address        of mail, a page, a phone, an account; not a phone's number that the user wrote without its country
+//	who is paid       where the skill works on money, or is let in; not where the user said a word of the name
+//	who is reached    by a call that the request doesn't ask for; the same
 //
-// That the user names the author makes nothing worse, unless results have another address of that
-// name.
+// So "home", a channel, a door, a segment and a first name are doubts (recipient_called).
 //
-// # Places
+// A page to which something is sent is a verdict, unless it is known.
 //
-// People say "the team" for #team-lantern. So a channel is in doubt where the user's own words have a
-// word of its name: one that is nowhere, and one that a stranger named and the agent read. An account
-// of the user's own is in doubt where they say its name, a trusted skill of the same domain read it,
-// and money is moved and none is spent. A service that is called as a repository that the agent read
-// in is that place. Who is assigned inside of the house is in doubt where listings of that kind
-// alone have the name. An account that ends the line of money that went out was paid before.
+// What strangers alone have is a verdict where one of these holds, by what is at stake:
 //
-// "Home" and "the office" are no addresses: the skill looks them up. Under an argument for deliveries such
-// a word that is nowhere is in doubt. So is "savings", and an account in a trusted list of an earlier turn,
-// where money is moved between accounts and none is paid. Where a language inflects names, so is a
-// person of the house under a form of a name that the user wrote. So are a phone's number without its
-// country and a postal address with other small words.
+//	any value         the sentence that has it asks: by a word for what the call does or one that asks for anything
+//	                  ("please", "must", "请"), not where the value heads its line, as records and speakers do;
+//	                  a result that speaks to a model has it, in a listing its own record; the user pasted it;
+//	                  it is a near miss, a slip of a long word of the user's, or has a rival; its subject wrote it of himself;
+//	                  a guest's record has it; it is hidden in the text that has it
+//	a thing           the user named another id of its shape
+//	who is reached    the request asks for something else, or only asks; they get a copy; another whom a stranger doesn't
+//	                  have is reached as well; the user wrote another address, or the name of another who was met; it is a
+//	                  read that delivers
+//	who is let in     the same; the request has no word for the right; or names no text of the kind that has them
+//	who is paid       always, unless the user said the last digits of the account. So is an account under any argument, and
+//	                  who gets what goes on by itself: a rule, a webhook
 //
-// Not each target of a call that reaches others is somebody. One that is nowhere is in doubt where neither
-// its argument's name nor its look is that of who is reached: a door, a segment, where a ride ends.
+// What strangers of earlier turns have is no verdict for what their sentences ask, where this turn read no stranger and the user's words
+// ask for the call: they have seen it. It is where a sentence asks before it names somebody, or what can't be undone.
+//
+// An address in a text that goes out is a verdict (address_in_content) unless strangers' results have it and none of the first
+// two rows holds: met_address_in_content. An account is, and a page of this turn.
+//
+// A thing is what isn't somebody by its look or its argument's name: a channel, an offer, a branch, a door.
 //
 // A read whose argument says where the result is brought ("deliver_to") reaches somebody.
 //
@@ -289,15 +291,7 @@
 // tells with the step that it stands on:
 //
 //	self         "me", "self", or the user's own name
-//	participant  in a reply with the id of a message that the agent read and the user's words
-//	             name: the one who wrote, where answers go to the same address; and in a longer
-//	             thread those who were in it from the start. A copy, a later one and another
-//	             address of the same name ask.
-//	member       of a channel that the user named, where everyone of it is meant
 //	place        a channel or a repository that the agent read in before it read any stranger
-//	addressbook  a field for addresses in a named entry of a trusted record, which no argument
-//	             took there and which the user's words name alone; fields that their subject
-//	             writes and entries of guests say nothing
 //
 // The id of a record that a call answers, a time, a path under "to" and "original payment" name
 // no receiver. A domain of Options.OwnDomains vouches where the user named the owner.
@@ -306,11 +300,9 @@
 //
 // What earlier turns brought grounds nothing. A value that stands in an untrusted result of
 // one is a stranger's in this turn, too, unless this turn's trusted results have it. Where a
-// trusted record of an earlier turn has the value by itself, and no argument took it there, it is
-// in doubt and costs the same. So is a place that the agent read in then and no result names. Where
-// this turn read no strangers' text, and the call can be undone, costs nothing and removes nothing,
-// either costs 10 at most. A recipient costs 20 at most where the user's own words, of this turn or
-// an earlier one, share a word with his entry and no stranger has him. What is paid again and again,
+// trusted text of an earlier turn has the value, and no argument took it there, it is in doubt. So is a place that
+// the agent read in then and no stranger names. A recipient costs 20 at most where the user's own words,
+// of this turn or an earlier one, share a word with his entry and no stranger has him. What is paid again and again,
 // or goes on by itself, costs what it did.
 //
 // # Guests
@@ -332,8 +324,9 @@
 // padding: a signal that raises may look at the skill, the grant and the trace,
 // never at the arguments, and a family counts its worst value. Untrusted
 // history and taint never raise one either: an untrusted origin costs at least
-// what nowhere costs, and that at least what unknown costs. One thing of a stranger's counts:
-// the sender in the head of the message that the user's words name, for an answer to it.
+// what nowhere costs, and that at least what unknown costs. Nor do they raise what the rules alone let through.
+// One verdict they may make a doubt: that somebody is nowhere, where a stranger's text has them. A reader is told that it
+// has.
 //
 // # Tolerance
 //

@@ -10,26 +10,6 @@ const (
 	maxEntryWords = 8
 )
 
-// hasEntryLine reports whether a listing in prose has an entry for the value: a line which is a name and
-// the value, such as "Ewan Reid GB94 BARC 1020 1530 0934 59", or which begins with the value where that is
-// a name: "Lena Okafor - dog walker". A booking's line has other numbers, and its reference is its payer's
-// text; a sentence has more words.
-func hasEntryLine(result string, val value) bool {
-	if val.kind != recipient && val.kind != account || len(result) > maxRecordText {
-		return false
-	}
-	result = strings.TrimSpace(result)
-	if result == "" || result[0] == '{' || result[0] == '[' {
-		return false
-	}
-	for line := range strings.Lines(result) {
-		if line = strings.TrimSpace(line); len(line) <= maxEntryLine && isEntryOf(foldText(line), val) {
-			return true
-		}
-	}
-	return false
-}
-
 // isEntryOf reports whether a folded line is an entry for the value.
 func isEntryOf(line string, val value) bool {
 	if !hasDigit(val.fold) && !strings.ContainsAny(val.fold, "@#/") {
@@ -76,23 +56,4 @@ func cutValue(line string, val value) (rest string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// isAccountLine reports whether a list of the user's own accounts has a line for one: its name, and then its balance or
-// nothing.
-func isAccountLine(result string, val value) bool {
-	if val.kind != recipient || len(result) > maxRecordText || strings.ContainsAny(val.fold, "@/:") {
-		return false
-	}
-	for line := range strings.Lines(result) {
-		rest, ok := strings.CutPrefix(foldText(strings.TrimSpace(line)), val.fold)
-		words := strings.Fields(rest)
-		if !ok || len(words) > maxEntryWords || rest != "" && isWordRune([]rune(rest)[0]) {
-			continue
-		}
-		if len(words) == 0 || hasDigit(rest) || isEntryHeadEnd(rest) {
-			return true
-		}
-	}
-	return false
 }

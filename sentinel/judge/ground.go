@@ -25,9 +25,6 @@ const (
 	described                  // nowhere quoted; the user said how to choose it
 	describedNo                // described, nowhere in the history
 	describedOut               // described, seen in untrusted output alone
-	listed                     // the id of a record that a listing returned, see listing.go
-	entered                    // a stranger had it first; a trusted record has it by itself
-	visited                    // a place that the agent read before, after it had read strangers
 	numOrigins   = iota
 )
 
@@ -40,7 +37,7 @@ var originCost = [...][numOrigins]int{
 	amount:   {unknown: 5, nowhere: 10, outside: 15},
 	recipient: {
 		named: 0, halfNamed: 10, unknown: 33, nowhere: 33, outside: 35, namedNo: 5, namedOut: 10, halfNo: 15, halfOut: 25,
-		described: 15, describedNo: 20, describedOut: 20, entered: 31, visited: 31,
+		described: 15, describedNo: 20, describedOut: 20,
 	},
 	host: {unknown: 33, nowhere: 33, outside: 35},
 }
@@ -64,7 +61,6 @@ var originWord = [numOrigins]string{
 	named: "named", halfNamed: "named", unknown: "unknown", nowhere: "nowhere", outside: "untrusted",
 	namedNo: "named", namedOut: "named_untrusted", halfNo: "named", halfOut: "named_untrusted",
 	described: "described", describedNo: "described", describedOut: "described_untrusted",
-	listed: "listed", entered: "listed", visited: "visited",
 }
 
 // maxValues bounds how many values are looked up. Those beyond count as the
@@ -107,20 +103,18 @@ func (u *ungrounded) addValue(family, signal, arg string, cost, rank int) {
 	}
 }
 
-// What stands behind a family's name where its values are in doubt.
-const (
-	inDoubt   = "_in_doubt"  // resolved to somebody; it counts beside the family's verdict
-	explained = "_explained" // it costs what it would without the explanation, and no more with a verdict
-)
+// inDoubt stands behind the name of a family where its values are in doubt. A doubt costs what the
+// verdict would, and beside a verdict of its family no more than that.
+const inDoubt = "_in_doubt"
 
-// listEvidence lists the families in the order of their names. What is explained adds to a
-// verdict of its family only what that doesn't take already.
+// listEvidence lists the families in the order of their names. A doubt adds to a verdict of its
+// family only what that doesn't take already.
 func (u *ungrounded) listEvidence() []sentinel.Evidence {
 	slices.SortFunc(u.found, func(a, b worst) int { return strings.Compare(a.family, b.family) })
 	var out []sentinel.Evidence
 	for i := range u.found {
 		w := &u.found[i]
-		if name, ok := strings.CutSuffix(w.family, explained); ok {
+		if name, ok := strings.CutSuffix(w.family, inDoubt); ok {
 			if base := u.findFamily(name); base != nil {
 				if w.cost -= base.cost; w.cost <= 0 {
 					continue
@@ -143,23 +137,14 @@ func (v *view) findUngrounded() []sentinel.Evidence {
 		if n == 0 && (val.kind != reference || o != nowhere && o != outside) {
 			continue
 		}
-		f, rank := family[val.kind], n
+		f := family[val.kind]
 		signal := f + "_" + originWord[o]
-		switch {
-		case o == entered || o == visited: // a doubt, which hides no verdict
-			f += inDoubt
-		case o == listed:
-			rank = min(n, 1)
-		case n > 0 && i < maxValues:
-			if s := explainOrigin(v, val, o); s != "" {
-				f, signal = f+explained, s
-				if s == earlierRecipient && !v.isStrange(val) && isEntrySaid(v, val) {
-					n = min(n, saidCost)
-					rank = n
-				}
+		if n >= leastDoubt && i < maxValues {
+			if word := v.placeDoubt(val, o); word != "" {
+				f, signal, n = f+inDoubt, f+"_"+word, v.costOfDoubt(val, word, n)
 			}
 		}
-		u.addValue(f, signal, val.arg, n, rank)
+		u.addValue(f, signal, val.arg, n, n)
 	}
 	return u.listEvidence()
 }
@@ -171,8 +156,8 @@ func (v *view) originOf(val value, tooMany bool) origin {
 		return grounded
 	}
 	if !tooMany && val.kind == recipient {
-		if r := v.resolveRecipient(val); r.Word != "" {
-			return r.origin()
+		if r := resolveRecipient(v, val); r.Word != "" {
+			return grounded
 		}
 	}
 	out := tooMany || v.isStrange(val) || isGuests(v, val)
@@ -202,10 +187,18 @@ func (v *view) originOf(val value, tooMany bool) origin {
 	case !tooMany && v.isDescribed(val):
 		return pick(described, describedNo, describedOut)
 	}
-	if out && !tooMany && v.isStrangersMeans(val) {
-		return originOfListed(v, val)
-	}
 	return pick(unknown, nowhere, outside)
+}
+
+// leastDoubt is the least that a value costs that may be in doubt: it asks, whatever makes up for doubts.
+const leastDoubt = strangersTarget
+
+// costOfDoubt is what a value costs that is in doubt, of what it would cost as a verdict.
+func (v *view) costOfDoubt(val value, word string, n int) int {
+	if word == wordEarlier && val.kind == recipient && !v.isStrange(val) && isEntrySaid(v, val) {
+		return min(n, saidCost)
+	}
+	return n
 }
 
 // costOf is what the value's origin costs it in this call.
@@ -221,9 +214,6 @@ func (v *view) costOf(val value, o origin) int {
 	}
 	if o == outside && v.isStrangersMeans(val) {
 		return strangersTarget
-	}
-	if o == listed && v.isStrangersMeans(val) {
-		return listedTarget
 	}
 	return originCost[val.kind][o]
 }
@@ -390,7 +380,16 @@ var publicMail = wordSet(`gmail.com googlemail.com outlook.com hotmail.com live.
 // isOrdered reports whether a result that speaks to a model has the value, and not as a record beside
 // the one in which it does.
 func (v *view) isOrdered(val value) bool {
-	return slices.ContainsFunc(v.orders, func(r string) bool { return holdsValue(r, val) && isOrderIn(r, val) })
+	return slices.ContainsFunc(v.orders, func(r string) bool {
+		return holdsValue(r, val) && isOrderIn(r, val, stakeOf(v, val) == ofThing)
+	})
+}
+
+// isOrderedBeside reports whether a sentence that speaks to a model has the value.
+func (v *view) isOrderedBeside(val value) bool {
+	return slices.ContainsFunc(v.orders, func(r string) bool {
+		return slices.ContainsFunc(splitSentences(r), func(s string) bool { return holdsValue(s, val) && speaksToModel(s) })
+	})
 }
 
 // isDescribed reports whether the user said how to choose a value of this kind
@@ -485,13 +484,6 @@ func (v *view) costOfIDs() int {
 // strangersTarget is what a target of such a call costs that strangers alone named: it
 // asks, whatever else speaks for the call.
 const strangersTarget = 31
-
-// listedTarget is what such a target costs that a listing returned. It is in doubt, and so much
-// that what makes up for doubts doesn't for this one: see SignalIntentMention.
-const listedTarget = strangersTarget
-
-// signalListed is of such ids.
-const signalListed = "ref_listed"
 
 // anySaid reports whether any of the user's own words fit.
 func (v *view) anySaid(fits func(*text) bool) bool { return slices.ContainsFunc(v.said, fits) }

@@ -3,6 +3,7 @@ package judge
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
@@ -58,4 +59,43 @@ func speaksOf(v *view, o object, strangers []string, val value) bool {
 			return len(w.word) > 2 && !functionWords[w.word] && v.anySaid(func(t *text) bool { return t.words[w.stem] })
 		})
 	})
+}
+
+// guestWords mark an entry of somebody who is let in from outside.
+var guestWords = wordSet("guest guests external externals extern contractor vendor partner unverified")
+
+// isGuest reports whether an entry is marked as that of somebody from outside.
+func (o object) isGuest() bool {
+	if o.ofGuest {
+		return true
+	}
+	for _, f := range o.fields {
+		key := splitName(f.key)
+		switch on := foldText(strings.TrimSpace(f.text)); {
+		case isAny(key, guestWords) && on != "false" && on != "no" && on != "0":
+			return true
+		case !isAny(lastWord(key), entryNames) && guestWords[on]:
+			return true
+		}
+	}
+	return false
+}
+
+// marksGuest reports whether a member of an object says that it is of somebody from outside, with all that is in it: a flag, or
+// a kind such as "guest". The number of a channel's guests says nothing of its members.
+func marksGuest(members map[string]any) bool {
+	for k, e := range members {
+		key := splitName(k)
+		switch e := e.(type) {
+		case bool:
+			if e && isAny(key, guestWords) {
+				return true
+			}
+		case string:
+			if on := foldText(strings.TrimSpace(e)); !isAny(lastWord(key), entryNames) && guestWords[on] {
+				return true
+			}
+		}
+	}
+	return false
 }

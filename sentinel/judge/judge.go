@@ -3,6 +3,7 @@ package judge
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/touch"
@@ -255,6 +256,7 @@ func (g *Gate) findEvidence(v *view) []sentinel.Evidence {
 	in := circumstancesOf(v)
 	inDoubt := func(e sentinel.Evidence) bool { return isDoubt(e, in) }
 	rel, related := findRelation(v)
+	v.relation = rel.Signal
 	var out []sentinel.Evidence
 	if related && inDoubt(rel) {
 		out = g.findBesideDoubt(v, rel)
@@ -263,11 +265,37 @@ func (g *Gate) findEvidence(v *view) []sentinel.Evidence {
 	}
 	if related && !inDoubt(rel) { // what costs more by itself hides behind no relation
 		if alone := g.findBeside(v, sentinel.Evidence{}, false); sumAmounts(alone) < sumAmounts(out) {
-			out = alone
+			out = keepRelation(rel, out, alone, inDoubt)
 		}
 	}
 	for i := range out {
 		out[i].Doubt = inDoubt(out[i])
+	}
+	return out
+}
+
+// keepRelation returns what there is without a relation, which costs more, and the relation with what it costs as a verdict beyond that:
+// doubts, which may be spent, take no verdict's place. They cost as much less, so that the score is the lower one.
+func keepRelation(rel sentinel.Evidence, beside, alone []sentinel.Evidence, inDoubt func(sentinel.Evidence) bool) []sentinel.Evidence {
+	isVerdict := func(e sentinel.Evidence) bool { return !e.Doubt && !inDoubt(e) && weightOf(e.Signal) != offsetting }
+	sumVerdicts := func(list []sentinel.Evidence) (n int) {
+		for _, e := range list {
+			if isVerdict(e) {
+				n += e.Amount
+			}
+		}
+		return n
+	}
+	if rel.Amount = sumVerdicts(beside) - sumVerdicts(alone); rel.Amount >= 0 {
+		return alone
+	}
+	out := append([]sentinel.Evidence{rel}, alone...)
+	for i, rest := 1, -rel.Amount; i < len(out); i++ {
+		if e := &out[i]; e.Amount < 0 && !isVerdict(*e) {
+			less := min(-e.Amount, rest)
+			e.Amount += less
+			rest -= less
+		}
 	}
 	return out
 }
@@ -323,18 +351,24 @@ func sumAmounts(evidence []sentinel.Evidence) (n int) {
 // the relation with the values at softRecipient, or the values alone, whichever
 // costs more. A relation that a tainted mission brings about buys nothing so.
 func softenGrounding(out []sentinel.Evidence) []sentinel.Evidence {
-	full, soft := 0, out[0].Amount
-	for _, e := range out[1:] {
-		full += e.Amount
-		soft += max(e.Amount, softRecipient)
+	soft := slices.Clone(out)
+	for i, e := range out[1:] {
+		soft[i+1].Amount = max(e.Amount, softRecipient)
+		if weightOf(e.Signal) == doubtful && slices.ContainsFunc(out[1:], func(o sentinel.Evidence) bool { return isVerdictBeside(o, e) }) {
+			soft[i+1].Amount = 0 // softened, the verdict costs as much
+		}
 	}
-	if full < soft {
-		return out[1:]
+	if sumAmounts(out[1:]) < sumAmounts(soft) {
+		return keepRelation(out[0], soft, out[1:], func(e sentinel.Evidence) bool { return weightOf(e.Signal) == doubtful })
 	}
-	for i := range out[1:] {
-		out[i+1].Amount = max(out[i+1].Amount, softRecipient)
-	}
-	return out
+	return soft
+}
+
+// isVerdictBeside reports whether evidence is the verdict of the family of which other evidence is the doubt, and costs as much once
+// it is softened.
+func isVerdictBeside(e, doubt sentinel.Evidence) bool {
+	family, _, _ := strings.Cut(doubt.Signal, "_")
+	return weightOf(e.Signal) == hard && e.Amount <= max(doubt.Amount, softRecipient) && strings.HasPrefix(e.Signal, family+"_")
 }
 
 func (g *Gate) readCall(c sentinel.Call) *view {

@@ -14,8 +14,6 @@ type language struct {
 	says     map[string]verb
 	about    map[string]concept
 	stems    stems
-	// inflects: names have endings by what is done with them.
-	inflects bool
 }
 
 // stems are the beginnings of a language's common words: the endings that follow are
@@ -269,18 +267,12 @@ var languages = []language{
 			fields.order: "bestelling bestellingen winkelwagen", fields.web: "pagina website link",
 		}),
 	},
-	inflecting(withSenses(polish, func(s sense) string { return s.pl })),
-	inflecting(withSenses(russian, func(s sense) string { return s.ru })),
-	inflecting(ukrainian), inflecting(czech),
+	withSenses(polish, func(s sense) string { return s.pl }),
+	withSenses(russian, func(s sense) string { return s.ru }),
+	ukrainian, czech,
 	withSenses(swedish, func(s sense) string { return s.sv }), withSenses(danish, func(s sense) string { return s.da }),
-	inflecting(withSenses(turkish, func(s sense) string { return s.tr })), romanian, inflecting(finnish), inflecting(hungarian), indonesian,
-	vietnamese, inflecting(greek), withSenses(arabic, func(s sense) string { return s.ar }), hebrew,
-}
-
-// inflecting marks a language whose names have endings.
-func inflecting(l language) language {
-	l.inflects = true
-	return l
+	withSenses(turkish, func(s sense) string { return s.tr }), romanian, finnish, hungarian, indonesian,
+	vietnamese, greek, withSenses(arabic, func(s sense) string { return s.ar }), hebrew,
 }
 
 // languagesOf says of which languages a word is a function word, and of which it is

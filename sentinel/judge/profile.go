@@ -13,11 +13,12 @@ type profile struct {
 	changes bool // it isn't only a look
 	// delegation is handing work to another agent: no request speaks of it,
 	// and what that agent then does is judged call by call.
-	delegation bool
-	topic      map[string]bool
-	concepts   concept
-	private    map[string]bool // see findPrivateRead
-	aimed      bool            // its schema requires a target
+	delegation   bool
+	topic        map[string]bool
+	concepts     concept
+	private      map[string]bool // see findPrivateRead
+	aimed        bool            // its schema requires a target
+	handlesMoney bool            // its name says that it pays, or it works on money and spends it
 	// names holds the names of the arguments that the schema declares.
 	names map[string]argName
 }
@@ -52,6 +53,8 @@ func newProfile(s *skills.Skill) *profile {
 	looking := does&looks != 0 && p.needs == 0
 	p.changes = s.Effect() != skills.Read && !looking
 	p.private = privateTopics(name)
+	ofMoney, spends := p.concepts&fields.money != 0, s.Effect() == skills.CostsMoney
+	p.handlesMoney = does&pays != 0 && (spends || ofMoney) || spends && ofMoney
 	p.aimed = requiresTarget(s)
 	if s.Effect() == skills.CostsMoney && p.needs != 0 {
 		p.needs |= doing[stemWord("pay")] & pays
@@ -63,6 +66,13 @@ func newProfile(s *skills.Skill) *profile {
 		}
 	}
 	return p
+}
+
+// isOfEvents reports whether a skill works on the events of a calendar: by its name, or since it is told when they begin and end.
+func (p *profile) isOfEvents() bool {
+	_, begins := p.names["start"]
+	_, ends := p.names["end"]
+	return p.concepts&fields.calendar != 0 || begins && ends
 }
 
 // addTopic adds a word of the skill's name: those count with the whole field

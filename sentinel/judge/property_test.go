@@ -90,9 +90,10 @@ func drawProposal(t *rapid.T, reg *skills.Registry, key *rapid.Generator[string]
 }
 
 // Over all skills, requests and histories: one more argument, one more
-// untrusted step, or a taint never raises a score or an outcome, with doubts that
-// count and without. So a value
-// that a stranger wrote never scores higher than one that no text holds.
+// untrusted step, or a taint never raises a score, what the rules alone decide, or a verdict.
+// So a value that a stranger wrote never scores higher than one that no text holds. One verdict
+// may become a doubt: that somebody is nowhere, where a stranger's text has them. A reader is
+// told that it has.
 func TestNothingRaises(t *testing.T) {
 	reg := caseSkills(t)
 	g, err := judge.New(judge.Options{})
@@ -109,7 +110,7 @@ func TestNothingRaises(t *testing.T) {
 			if isInDoubt(before, judge.SignalRival) && !isInDoubt(v, judge.SignalRival) && what == "an argument" && v.Outcome <= before.Outcome {
 				return
 			}
-			if v.Score > before.Score || v.Outcome > before.Outcome || outcomeByRules(v) > outcomeByRules(before) {
+			if raises(before, v, what != "an argument") {
 				rt.Fatalf("%s raised %d to %d: %s -> %s", what, before.Score, v.Score, before.Reason, v.Reason)
 			}
 		}
@@ -203,8 +204,9 @@ func echoOf(t *rapid.T, reg *skills.Registry, said []string) sentinel.Step {
 }
 
 // No history raises an outcome through an echo: a trusted result that says again what
-// the agent gave earlier, or a stranger wrote, raises no score and no outcome, and turns
-// no call inward.
+// the agent gave earlier, or a stranger wrote, raises no score and nothing that the rules alone
+// decide, and turns no call inward. What only a stranger wrote before, and no argument had, may become
+// a doubt.
 func TestNoEchoRaises(t *testing.T) {
 	reg := caseSkills(t)
 	g, err := judge.New(judge.Options{})
@@ -232,7 +234,7 @@ func TestNoEchoRaises(t *testing.T) {
 		q := p
 		q.steps = slices.Insert(slices.Clone(p.steps), rapid.IntRange(at+1, len(p.steps)).Draw(rt, "then"), echoOf(rt, reg, said))
 		v := q.verdict(rt, g, reg)
-		if v.Score > before.Score || v.Outcome > before.Outcome {
+		if raises(before, v, first.Trust == skills.Untrusted) {
 			rt.Fatalf("an echo raised %d to %d: %s -> %s", before.Score, v.Score, before.Reason, v.Reason)
 		}
 		if out && !q.outward(rt, reg) {
@@ -280,4 +282,31 @@ func BenchmarkLongTrace(b *testing.B) {
 
 func isInDoubt(v sentinel.Verdict, signal string) bool {
 	return slices.ContainsFunc(v.Evidence, func(e sentinel.Evidence) bool { return e.Signal == signal })
+}
+
+// raises reports whether a judgement is more lenient than another: by its score, by its verdict, or by what the rules alone decide.
+// Where a verdict may become a doubt, the rules alone still stop the call.
+func raises(before, after sentinel.Verdict, mayDoubt bool) bool {
+	if after.Score > before.Score {
+		return true
+	}
+	if mayDoubt && becameDoubts(before, after) {
+		return outcomeByRules(before) < sentinel.Allow && outcomeByRules(after) == sentinel.Allow
+	}
+	return after.Outcome > before.Outcome || outcomeByRules(after) > outcomeByRules(before)
+}
+
+// becameDoubts reports whether each verdict about where a value comes from, that one judgement has and the next hasn't, is a doubt in
+// the next, and all other verdicts are there. What they cost is in the scores.
+func becameDoubts(before, after sentinel.Verdict) bool {
+	for _, e := range before.Evidence {
+		family, _, _ := strings.Cut(e.Signal, "_")
+		isOrigin := slices.Contains([]string{"recipient", "target", "ref", "host", "amount"}, family)
+		if !e.Doubt && e.Amount < 0 && !slices.ContainsFunc(after.Evidence, func(o sentinel.Evidence) bool {
+			return isOrigin && strings.HasPrefix(o.Signal, family+"_") || o.Signal == e.Signal && !o.Doubt
+		}) {
+			return false
+		}
+	}
+	return true
 }

@@ -2,8 +2,11 @@ package judge
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/vedette-dev/vedette/sentinel"
 )
 
 // Bounds of the records of a result.
@@ -64,4 +67,47 @@ func (o *object) addFields(key string, at any, deep int, do func(object)) {
 	case json.Number:
 		o.fields = append(o.fields, field{key, at.String()})
 	}
+}
+
+// entriesOf returns the objects of a step's result without what strangers write in them.
+func entriesOf(s sentinel.Step) []object {
+	var out []object
+	eachObject(s.Result, func(o object) {
+		o.fields = slices.DeleteFunc(o.fields, func(f field) bool { return slices.Contains(s.StrangerFields, f.key) })
+		out = append(out, o)
+	})
+	return out
+}
+
+// entryNames are fields that hold what people call an entry.
+var entryNames = wordSet(`name names display full first last title relation role nickname alias company organisation organization
+	customer owner nombre nom vorname nachname imie nome relacion firma empresa`)
+
+// lists reports whether one of an object's fields is the value and no more than that.
+func (o object) lists(val value) bool {
+	return !(val.kind == recipient && o.isGuest()) && slices.ContainsFunc(o.fields, func(f field) bool { return f.isJust(val) })
+}
+
+// proseKeys are fields in which others write what they like, a payer's reference among them.
+var proseKeys = wordSet(`title subject note notes comment comments description text body message summary reference ref memo location
+	snippet preview content betreff oggetto asunto objet onderwerp tytul tytuł verwendungszweck causale concepto titel notiz`)
+
+// vouchesFor reports whether a field may say of a value whose it is: no field in which others write what they like, and of an
+// address no name, which people choose.
+func (f field) vouchesFor(val value) bool {
+	tail := lastWord(splitName(f.key))
+	isChosen := isAny(tail, entryNames) && val.kind >= account && (strings.Contains(val.fold, "@") || hasDigit(val.fold))
+	return !isChosen && !isAny(tail, proseKeys)
+}
+
+func (f field) isJust(val value) bool {
+	if !f.vouchesFor(val) {
+		return false
+	}
+	text := foldText(strings.TrimSpace(f.text))
+	if text == val.fold {
+		return true
+	}
+	c := dropGrouping(val.fold)
+	return val.kind >= account && len(c) >= minAccount && hasDigit(c) && dropGrouping(text) == c
 }

@@ -34,14 +34,16 @@ const (
 	SignalNearMiss         = "near_miss"
 	SignalAmountExceeds    = "amount_exceeds"
 	SignalAddressInContent = "address_in_content"
-	SignalSecretInContent  = "secret_in_content"
-	SignalInstruction      = "instruction_text"
-	SignalBlob             = "encoded_blob"
-	SignalAfterRefusal     = "after_refusal"
-	SignalContradicts      = "contradicts"
-	SignalOtherDate        = "other_date"
-	SignalPrivateRead      = "private_read"
-	SignalOtherID          = "other_id"
+	// SignalMetAddress is the same of what strangers' results have, and don't ask to pass on. It is in doubt.
+	SignalMetAddress      = "met_address_in_content"
+	SignalSecretInContent = "secret_in_content"
+	SignalInstruction     = "instruction_text"
+	SignalBlob            = "encoded_blob"
+	SignalAfterRefusal    = "after_refusal"
+	SignalContradicts     = "contradicts"
+	SignalOtherDate       = "other_date"
+	SignalPrivateRead     = "private_read"
+	SignalOtherID         = "other_id"
 )
 
 // The signals of a call that does more than it was asked for: to all instead
@@ -133,6 +135,7 @@ func viewSignals() []viewSignal {
 		{SignalNearMiss, -30, findNearMiss},
 		{SignalAmountExceeds, -10, findAmountExceeds},
 		{SignalAddressInContent, -35, findAddressInContent},
+		{SignalMetAddress, -35, findMetAddress},
 		{SignalSecretInContent, -20, findSecretInContent},
 		{SignalInstruction, -20, findInstruction},
 		{SignalBlob, -10, findBlob},

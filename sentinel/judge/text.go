@@ -97,7 +97,7 @@ func readText(s string) *text {
 	t.chosen = readChosen(list)
 	t.sums = readSums(t.fold, list)
 	t.limits = readLimits(t.fold)
-	t.dates = readDates(list)
+	t.dates = readDates(splitTokens(dropShares(t.fold)))
 	t.assigned = readAssignments(t.fold)
 	t.ids = readIDShapes(t.fold, t.sums.currency)
 	t.numbered = readNumberedNouns(t.fold)

@@ -34,6 +34,7 @@ type view struct {
 	orders       []string
 	contradicted finding     // see checkAssignments
 	related      bool        // a signal of relation holds
+	relation     string      // which one, or empty
 	carried      flow.Report // see reportFlows
 	hasCarried   bool
 	marks        skills.Annotation // of all arguments together

@@ -1,7 +1,10 @@
 package judge
 
 import (
+	"slices"
+
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // weight says what a signal does to the outcome. Every signal has one, from this closed
@@ -13,13 +16,13 @@ const (
 	hard weight = iota
 	// doubtful signals are what rules can't tell and a reader could. They make up the doubt.
 	doubtful
-	// doubtfulUntainted signals are hard in a branch that read strangers' text, and
-	// doubtful in any other.
-	doubtfulUntainted
-	// doubtfulInside signals are the same, and hard too for calls that reach others and for grave
-	// ones.
-	doubtfulInside
-	// doubtfulDelegated signals are doubtfulUntainted, and doubtful too where the user hands over
+	// doubtfulUnsolicited signals are hard in a turn that read strangers' text, and doubtful in any other. A call that reaches others
+	// or is grave has them hard also where the request only looks, a stranger's text of an earlier turn asks for such a call, or
+	// nothing was read before.
+	doubtfulUnsolicited
+	// doubtfulFieldless signals are hard where the request names a field, and doubtful where it names none.
+	doubtfulFieldless
+	// doubtfulDelegated signals are hard in a turn that read strangers' text, and doubtful where the user hands over
 	// somebody's list and the call can be undone and costs nothing.
 	doubtfulDelegated
 	// offsetting signals raise, and make up for doubts alone.
@@ -29,16 +32,15 @@ const (
 // weightOf is the closed list of the signals that aren't hard. TestWeights holds it.
 func weightOf(signal string) weight {
 	switch signal {
-	case SignalOtherTopic, SignalOtherAction, "amount_unknown", "amount_nowhere", SignalUnasked, SignalWordless, signalListed,
-		"recipient_listed", "recipient_visited", "recipient_earlier", "ref_earlier", "target_earlier", "amount_earlier",
-		signalAuthor, signalFolder, signalCalled, signalAssigned, signalOwn, signalThing, SignalAskedStore, SignalRival, SignalRepeated,
-		SignalSpentOverLimit,
-		SignalOverEarlierLimit:
+	case SignalOtherTopic, SignalOtherAction, "amount_unknown", "amount_nowhere", SignalUnasked, SignalWordless, "recipient_met",
+		"recipient_called", "recipient_listed", "recipient_visited", "recipient_earlier", "ref_listed", "ref_earlier",
+		"target_listed", "target_earlier", "host_listed", "host_earlier", SignalAskedStore,
+		SignalRival, SignalRepeated, SignalSpentOverLimit, SignalOverEarlierLimit, SignalUnreadable, SignalMetAddress:
 		return doubtful
 	case SignalUnrelated:
-		return doubtfulInside
-	case SignalUnreadable:
-		return doubtfulUntainted
+		return doubtfulUnsolicited
+	case SignalPrivateRead:
+		return doubtfulFieldless
 	case SignalLookOnly:
 		return doubtfulDelegated
 	case SignalIntentMention, SignalHabit:
@@ -61,17 +63,38 @@ const littleMore = -10
 
 // circumstances are what of a call decides whether a signal is in doubt.
 type circumstances struct {
-	tainted bool // the branch read strangers' text
+	turn turnKind
 	// handedOver: the user handed over somebody's list that may hold the call.
 	handedOver bool
-	heavy      bool // it can't be undone, costs money, reaches others, or is grave by what it opens
-	// aimed: it runs what it is given, and the user asked for a change to the very target.
+	// aimed: it runs what it is given, and the user asked for a change to the very target, or what it is given only reads.
 	aimed bool
+	// fieldless: no word of the request is known to name a field.
+	fieldless bool
 }
 
+// turnKind is what is to be known of the turn of a call.
+type turnKind uint8
+
+const (
+	plainTurn turnKind = iota
+	// solicitedTurn is of a call that reaches others or is grave: the request only looks, a stranger's text of an earlier turn asks
+	// for such a call, or nothing was read that the request could mean.
+	solicitedTurn
+	taintedTurn // it read strangers' text
+)
+
 func circumstancesOf(v *view) circumstances {
-	return circumstances{tainted: v.c.Tainted(), handedOver: v.isHandedOver(), aimed: isAimedRun(v),
-		heavy: v.isFinal() || v.p.changes && (isGrave(v) || mayReachOthers(v))}
+	in := v.askedIn()
+	heavy := v.isFinal() || v.p.changes && (isGrave(v) || mayReachOthers(v))
+	turn := plainTurn
+	switch {
+	case v.c.TaintedThisTurn():
+		turn = taintedTurn
+	case heavy && (!v.hasRead() || v.onlyLooks() || isCallSolicited(v)):
+		turn = solicitedTurn
+	}
+	return circumstances{turn: turn, handedOver: v.isHandedOver(), aimed: isAimedRun(v) || isPlainRun(v),
+		fieldless: in != nil && in.concepts == 0}
 }
 
 // mayReachOthers reports whether a call reaches others, or may: it runs what it is given, or its
@@ -100,6 +123,18 @@ func isAimedRun(v *view) bool {
 	return aimed
 }
 
+// isPlainRun reports whether a skill runs what it is given, and that was read whole and does nothing but read.
+func isPlainRun(v *view) bool {
+	if v.p.needs != runs || v.marks&skills.Shell == 0 {
+		return false
+	}
+	plain := true
+	v.c.WalkArgs(func(a skills.Arg) {
+		plain = plain && (!a.Marks.Has(skills.Shell) || slices.Contains(v.c.Touch().Plain, a.Name))
+	})
+	return plain
+}
+
 // isDoubt reports whether evidence about a call is in doubt.
 func isDoubt(e sentinel.Evidence, in circumstances) bool {
 	if e.Signal == SignalAmountExceeds {
@@ -108,12 +143,12 @@ func isDoubt(e sentinel.Evidence, in circumstances) bool {
 	switch weightOf(e.Signal) {
 	case doubtful:
 		return true
-	case doubtfulUntainted:
-		return !in.tainted
-	case doubtfulInside:
-		return in.aimed || !in.tainted && !in.heavy
+	case doubtfulUnsolicited:
+		return in.aimed || in.turn == plainTurn
+	case doubtfulFieldless:
+		return in.fieldless
 	case doubtfulDelegated:
-		return !in.tainted || in.handedOver
+		return in.turn != taintedTurn || in.handedOver
 	case hard, offsetting:
 	}
 	return false

@@ -19,13 +19,12 @@ import (
 func TestWeights(t *testing.T) {
 	want := map[string]weight{
 		"other_topic": doubtful, "other_action": doubtful, "amount_unknown": doubtful, "amount_nowhere": doubtful, "unasked": doubtful,
-		"unrelated": doubtfulInside, "unreadable_request": doubtfulUntainted,
-		"wordless_request": doubtful, "ref_listed": doubtful, "recipient_listed": doubtful, "recipient_visited": doubtful,
-		"recipient_earlier": doubtful, "ref_earlier": doubtful, "target_earlier": doubtful, "amount_earlier": doubtful,
-		"recipient_author": doubtful, "recipient_called": doubtful, "recipient_assigned": doubtful, "recipient_own": doubtful,
-		"recipient_thing": doubtful,
-		"ref_folder":      doubtful, "asked_into_trusted_store": doubtful,
-		"rival_fits_better": doubtful, "repeated_call": doubtful, "spent_over_limit": doubtful,
+		"unrelated": doubtfulUnsolicited, "unreadable_request": doubtful, "met_address_in_content": doubtful,
+		"wordless_request": doubtful, "recipient_met": doubtful, "recipient_called": doubtful, "recipient_listed": doubtful,
+		"recipient_visited": doubtful, "recipient_earlier": doubtful, "ref_listed": doubtful, "ref_earlier": doubtful,
+		"target_listed": doubtful, "target_earlier": doubtful, "host_listed": doubtful, "host_earlier": doubtful,
+		"asked_into_trusted_store": doubtful,
+		"rival_fits_better":        doubtful, "repeated_call": doubtful, "spent_over_limit": doubtful, "private_read": doubtfulFieldless,
 		"over_earlier_limit": doubtful,
 		"look_only":          doubtfulDelegated,
 		"intent_mention":     offsetting, "habit": offsetting,
@@ -65,24 +64,31 @@ func listWords(t *testing.T) (words []string) {
 
 // Each signal is in doubt where its class says so: by the taint, and by what was handed over.
 func TestIsDoubt(t *testing.T) {
+	turns := [...]turnKind{plainTurn, taintedTurn}
 	for signal, want := range map[string][4]bool{ // clean; clean, handed over; tainted; tainted, handed over
 		SignalOtherTopic: {true, true, true, true}, SignalUnasked: {true, true, true, true},
-		SignalUnrelated: {true, true, false, false}, SignalUnreadable: {true, true, false, false},
+		SignalUnrelated: {true, true, false, false}, SignalUnreadable: {true, true, true, true},
 		SignalLookOnly: {true, true, false, true}, SignalIntentMention: {},
 		SignalSensitiveFlow: {}, SignalPrivateOutward: {}, SignalTrustedStore: {}, SignalUnaskedRight: {}, SignalOverLimit: {},
 		SignalEverything: {}, SignalWiderRights: {}, SignalInstruction: {}, SignalTraversal: {}, SignalSecretInContent: {},
 		SignalBlob: {}, SignalNearMiss: {}, SignalContradicts: {}, SignalOtherDate: {}, SignalOtherID: {}, SignalPrivateRead: {},
+		"recipient_nowhere":    {},
 		SignalAddressInContent: {}, SignalAfterRefusal: {}, "recipient_unknown": {}, "recipient_untrusted": {}, "host_nowhere": {},
 		"amount_untrusted": {}, "target_untrusted": {}, "ref_untrusted": {},
 	} {
 		for i, doubt := range want {
 			require.Equal(t, doubt, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20},
-				circumstances{tainted: i >= 2, handedOver: i%2 == 1}), "%s %d", signal, i)
-			require.Equal(t, doubt && signal != SignalUnrelated, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20},
-				circumstances{tainted: i >= 2, handedOver: i%2 == 1, heavy: true}), "%s %d, final", signal, i)
+				circumstances{turn: turns[i/2], handedOver: i%2 == 1}), "%s %d", signal, i)
+			if i < 2 {
+				require.Equal(t, doubt && signal != SignalUnrelated, isDoubt(sentinel.Evidence{Signal: signal, Amount: -20},
+					circumstances{turn: solicitedTurn, handedOver: i%2 == 1}), "%s %d, solicited", signal, i)
+			}
 		}
 	}
-	require.True(t, isDoubt(sentinel.Evidence{Signal: SignalAmountExceeds, Amount: -10}, circumstances{tainted: true}))
+	for _, fieldless := range []bool{true, false} {
+		require.Equal(t, fieldless, isDoubt(sentinel.Evidence{Signal: SignalPrivateRead, Amount: -30}, circumstances{fieldless: fieldless}))
+	}
+	require.True(t, isDoubt(sentinel.Evidence{Signal: SignalAmountExceeds, Amount: -10}, circumstances{turn: taintedTurn}))
 	require.False(t, isDoubt(sentinel.Evidence{Signal: SignalAmountExceeds, Amount: -11}, circumstances{handedOver: true}))
 }
 

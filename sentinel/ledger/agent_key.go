@@ -5,13 +5,9 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"sync/atomic"
-
-	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
 // KindAgentKey is the kind of the record that another key signs for an agent from then on.
@@ -95,27 +91,6 @@ const (
 	signedLength               = len(keyPart) + keyLength + len(certPart) + sigLength + len(sigPart) + sigLength + len(signedEnd)
 )
 
-// SignAs signs e, of which the agent must be the key's, and adds to its body the key, the certificate by the ledger's key and
-// the signature. The signature covers all fields and the body before. Nothing may change e afterwards. ErrEntry: the
-// body is no JSON object with a member, or the agent is another.
-func (l *Ledger) SignAs(k *AgentKey, e *Entry) error {
-	n := len(e.Body) - 1
-	if e.Agent != k.agent || n < len(`{"":0`) || e.Body[0] != '{' || e.Body[n] != '}' {
-		return fmt.Errorf("%w: it can't be signed by agent %q: its body is no object, or it is another agent's", ErrEntry, k.agent)
-	}
-	cert, err := k.certify(l.signer.Load())
-	if err != nil {
-		return err
-	}
-	sig := ed25519.Sign(k.private, agentText(nil, &Record{Entry: *e}))
-	body := make([]byte, 0, n+signedLength)
-	body = append(append(append(body, e.Body[:n]...), keyPart...), k.public...)
-	body = append(append(body, certPart...), cert...)
-	body = append(append(body, sigPart...), encodeAgent(sig)...)
-	e.Body = append(body, signedEnd...)
-	return nil
-}
-
 // agentText is what an agent's key signs: the leaf without the place, which the ledger gives and its tree covers.
 func agentText(b []byte, r *Record) []byte {
 	leaf := appendLeaf(nil, &Record{Entry: r.Entry})
@@ -190,18 +165,4 @@ type agentBody struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 	By   string `json:"by"`
-}
-
-// RotateAgentKeyTx records that another key of the same agent signs its records from then on. by names who did it.
-// ErrDuplicate: the key was rotated in before.
-func (l *Ledger) RotateAgentKeyTx(tx *store.Tx, from, to *AgentKey, by string) error {
-	if from.agent != to.agent || from.public == to.public {
-		return errors.New("the next key must be another one of the same agent")
-	}
-	body, err := json.Marshal(agentBody{V: 1, From: from.public, To: to.public, By: by})
-	if err != nil {
-		return fmt.Errorf("record of an agent's key: %w", err)
-	}
-	_, err = l.appendRecord(tx, Entry{ID: agentRecord + to.public, Time: l.now(), Kind: KindAgentKey, Agent: to.agent, Body: body})
-	return err
 }

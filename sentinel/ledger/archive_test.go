@@ -237,8 +237,12 @@ func TestArchivesTampered(t *testing.T) {
 		from   int64
 	}{
 		"a record of an archive": {func(a *archived) { tamper(t, a.path, `UPDATE ledger_records SET user = 'x' WHERE idx = 3`) }, Changed, 3},
-		"a record of the second": {func(a *archived) { tamper(t, a.file(2), `UPDATE ledger_records SET user = 'x' WHERE idx = 15`) }, Changed, 15},
-		"a record of the newest": {func(a *archived) { tamper(t, a.file(3), `UPDATE ledger_records SET user = 'x' WHERE idx = 26`) }, Changed, 26},
+		"a record of the second": {func(a *archived) {
+			tamper(t, a.file(2), `UPDATE ledger_records SET user = 'x' WHERE idx = 15`)
+		}, Changed, 15},
+		"a record of the newest": {func(a *archived) {
+			tamper(t, a.file(3), `UPDATE ledger_records SET user = 'x' WHERE idx = 26`)
+		}, Changed, 26},
 		"the first record of a file": {func(a *archived) {
 			tamper(t, a.file(3), `UPDATE ledger_records SET body = CAST(replace(CAST(body AS TEXT), 'bob', 'eve') AS BLOB) WHERE idx = 24`)
 		}, Changed, 24},

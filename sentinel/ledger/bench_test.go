@@ -108,20 +108,23 @@ func round(b *testing.B, n int, op func() error) (time.Duration, []time.Duration
 	return took, lat
 }
 
-// BenchmarkDecision measures one durable decision by 64 callers. A decision is a
-// ledger record, a journal value of 200 bytes and a spent warrant in one
-// submission. It takes turns with bare INSERTs of the same rows and bytes into the
-// same schema. %ofbare is its throughput in percent of theirs.
-func BenchmarkDecision(b *testing.B) {
-	dir := b.TempDir()
-	st, led, jr := benchStack(b, filepath.Join(dir, "full.db"))
-	defer func() { _ = st.Close() }()
-	bare := newBareWriter(b, filepath.Join(dir, "bare.db"))
-	defer bare.close()
-
+// benchDecision returns what makes one decision durable, and a record as it is signed.
+func benchDecision(b *testing.B, st *store.Store, led *ledger.Ledger, jr *journal.Journal) (decide func() error, signed ledger.Entry) {
+	b.Helper()
+	signed = benchEntry()
+	agent, err := ledger.NewAgentKey(signed.Agent, [32]byte{1}, 0)
+	if err == nil {
+		err = led.SignAs(agent, &signed)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
 	value := make([]byte, 200)
-	decision := func() error {
+	return func() error {
 		e, warrant := benchEntry(), uuid.NewString()
+		if err := led.SignAs(agent, &e); err != nil {
+			return err
+		}
 		return st.Submit(context.Background(), func(tx *store.Tx) error {
 			if _, err := led.AppendTx(tx, e); err != nil {
 				return err
@@ -132,7 +135,51 @@ func BenchmarkDecision(b *testing.B) {
 			}
 			return store.Spend(tx, warrant, e.Time.Add(time.Minute))
 		})
+	}, signed
+}
+
+// BenchmarkPaced begins a decision each millisecond, whether those before have ended or not, and measures each from when
+// it was to begin.
+func BenchmarkPaced(b *testing.B) {
+	st, led, jr := benchStack(b, filepath.Join(b.TempDir(), "full.db"))
+	defer func() { _ = st.Close() }()
+	decision, _ := benchDecision(b, st, led, jr)
+	lat := make([]time.Duration, b.N)
+	errs := make([]error, b.N)
+	var wg sync.WaitGroup
+	b.ResetTimer()
+	began := time.Now()
+	for i := range b.N {
+		at := began.Add(time.Duration(i) * time.Millisecond)
+		time.Sleep(time.Until(at))
+		wg.Go(func() {
+			errs[i] = decision()
+			lat[i] = time.Since(at)
+		})
 	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		b.Fatal(err)
+	}
+	slices.Sort(lat)
+	b.ReportMetric(float64(b.N)/time.Since(began).Seconds(), "decisions/s")
+	b.ReportMetric(float64(lat[len(lat)/2].Microseconds()), "p50-us")
+	b.ReportMetric(float64(lat[len(lat)*99/100].Microseconds()), "p99-us")
+}
+
+// BenchmarkDecision measures one durable decision by 64 callers. A decision is a
+// ledger record that its agent's key signs, a journal value of 200 bytes and a spent warrant in one
+// submission. It takes turns with bare INSERTs of the same rows and bytes into the
+// same schema. %ofbare is its throughput in percent of theirs.
+func BenchmarkDecision(b *testing.B) {
+	dir := b.TempDir()
+	st, led, jr := benchStack(b, filepath.Join(dir, "full.db"))
+	defer func() { _ = st.Close() }()
+	bare := newBareWriter(b, filepath.Join(dir, "bare.db"))
+	defer bare.close()
+
+	decision, signed := benchDecision(b, st, led, jr)
+	bare.body = signed.Body
 	const size = 4096
 	round(b, size, decision) // both caches warm
 	round(b, size, bare.insert)
@@ -185,6 +232,7 @@ type bareWriter struct {
 	conn driver.Conn
 	in   chan *bareRow
 	done chan struct{}
+	body []byte // of each record: as long as a signed one
 
 	record, hashes, head, key, value, spent, begin, commit driver.Stmt
 	idx, first                                             int64
@@ -231,6 +279,7 @@ func newBareWriter(b *testing.B, path string) *bareWriter {
 
 func (w *bareWriter) insert() error {
 	r := &bareRow{e: benchEntry(), warrant: uuid.NewString(), done: make(chan error, 1)}
+	r.e.Body = w.body
 	w.in <- r
 	return <-r.done
 }

@@ -98,7 +98,7 @@ WHERE name LIKE 'ledger%' OR name LIKE 'sqlite_auto%' GROUP BY name`)
 		b.ReportMetric(bytes/float64(all.n), "B/record-"+name)
 	}
 	require.NoError(b, rows.Err())
-	require.NoError(b, rows.Close())
+	require.NoError(b, rows.Close()) //nolint:sqlclosecheck // the ledgers are closed next
 	for _, l := range ledgers {
 		require.NoError(b, l.st.Close())
 	}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -102,6 +103,28 @@ func (l *Ledger) AppendTx(tx *store.Tx, e Entry) (int64, error) {
 		return 0, fmt.Errorf("%w: kind %s is the ledger's own", ErrEntry, e.Kind)
 	}
 	return l.appendRecord(tx, e)
+}
+
+// SignAs signs e, of which the agent must be the key's, and adds to its body the key, the certificate by the ledger's key and
+// the signature. The signature covers all fields and the body before. Nothing may change e afterwards. ErrEntry: the
+// body is no JSON object with a member, or the agent is another.
+func (l *Ledger) SignAs(k *AgentKey, e *Entry) error {
+	n := len(e.Body) - 1
+	if e.Agent != k.agent || n < len(`{"":0`) || e.Body[0] != '{' || e.Body[n] != '}' {
+		return fmt.Errorf("%w: it can't be signed by agent %q: its body is no object, or it is another agent's", ErrEntry, k.agent)
+	}
+	cert, err := k.certify(l.signer.Load())
+	if err != nil {
+		return err
+	}
+	sig := ed25519.Sign(k.private, agentText(nil, &Record{Entry: *e}))
+	body := make([]byte, 0, n+signedLength)
+	body = append(append(append(body, e.Body[:n]...), keyPart...), k.public...)
+	body = append(append(body, certPart...), cert...)
+	body = append(append(body, sigPart...), encodeAgent(sig)...)
+	body = append(body, signedEnd...)
+	e.Body = body
+	return nil
 }
 
 func (l *Ledger) appendRecord(tx *store.Tx, e Entry) (int64, error) {
@@ -263,8 +286,8 @@ type fileEnds struct {
 
 // readEnds reads the ends of the file and its newest head, nil if none.
 func readEnds(tx *store.Tx) (e fileEnds, signed []byte, err error) {
-	for order, into := range map[string]*Record{"": &e.first, " DESC": &e.last} {
-		query := "SELECT idx, kind, body FROM ledger_records ORDER BY idx" + order + " LIMIT 1"
+	for order, into := range map[string]*Record{"ASC": &e.first, "DESC": &e.last} {
+		query := "SELECT idx, kind, body FROM ledger_records ORDER BY idx " + order + " LIMIT 1"
 		var body []byte
 		found, err := tx.QueryRow([]any{&into.Index, &into.Kind, &body}, query)
 		if err != nil {

@@ -185,7 +185,7 @@ func (p *plan) read(ctx context.Context, tx *sql.Tx) ([]Record, error) {
 		values = slices.Compact(slices.Sorted(slices.Values(p.columns[p.by].OneOf)))
 	}
 	m := merger{newest: p.q.Newest}
-	defer m.close()
+	defer m.close() //nolint:errcheck // it was only read
 	for _, v := range values {
 		if err := m.open(ctx, tx, p.format(v)); err != nil {
 			return nil, err

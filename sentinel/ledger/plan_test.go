@@ -182,7 +182,7 @@ func TestIndexesAreUsed(t *testing.T) {
 				require.NoError(t, rows.Scan(&id, &parent, &unused, &detail))
 				steps = append(steps, detail)
 			}
-			require.NoError(t, errors.Join(rows.Err(), rows.Close()))
+			require.NoError(t, errors.Join(rows.Err(), rows.Close())) //nolint:sqlclosecheck // in a loop
 			said := strings.Join(steps, "; ")
 			want := "COVERING INDEX ledger_records_" + name + " (" + name + "=? AND rowid>? AND rowid<?)"
 			if name == "id" {

@@ -30,6 +30,8 @@ const (
 	BadColumn = "column"
 	// BadLink: a file does not go on from the one before it as that was signed.
 	BadLink = "link"
+	// BadAgent: a record bears the signature of a key that is none of its agent's, or not any more.
+	BadAgent = "agent"
 	// Rollback: a head kept elsewhere covers more than there is.
 	Rollback = "rollback"
 	// Fork: a head kept elsewhere covers other records than these.

@@ -49,3 +49,17 @@ func (l *Ledger) KnowsKey(ctx context.Context, publicKey string) (bool, error) {
 	}
 	return slices.Contains(ring.Keys(), strings.TrimSpace(publicKey)), nil
 }
+
+// RotateAgentKeyTx records that another key of the same agent signs its records from then on. by names who did it.
+// ErrDuplicate: the key was rotated in before.
+func (l *Ledger) RotateAgentKeyTx(tx *store.Tx, from, to *AgentKey, by string) error {
+	if from.agent != to.agent || from.public == to.public {
+		return errors.New("the next key must be another one of the same agent")
+	}
+	body, err := json.Marshal(agentBody{V: 1, From: from.public, To: to.public, By: by})
+	if err != nil {
+		return fmt.Errorf("record of an agent's key: %w", err)
+	}
+	_, err = l.appendRecord(tx, Entry{ID: agentRecord + to.public, Time: l.now(), Kind: KindAgentKey, Agent: to.agent, Body: body})
+	return err
+}

@@ -216,11 +216,11 @@ func (v *verification) readLinks(ctx context.Context) error {
 }
 
 // readEnds reads the first and the last record of the file.
-func (f *fileVerification) readEnds(ctx context.Context, tx *sql.Tx) error {
+func (v *fileVerification) readEnds(ctx context.Context, tx *sql.Tx) error {
 	for _, end := range []struct {
 		order string
 		into  **Record
-	}{{"", &f.first}, {" DESC", &f.last}} {
+	}{{"", &v.first}, {" DESC", &v.last}} {
 		rows, err := tx.QueryContext(ctx, "SELECT "+sqlColumns+" FROM ledger_records ORDER BY idx"+end.order+" LIMIT 1")
 		if err != nil {
 			return err
@@ -231,55 +231,55 @@ func (f *fileVerification) readEnds(ctx context.Context, tx *sql.Tx) error {
 				*end.into = &rec
 			}
 		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil { //nolint:sqlclosecheck // in a loop
 			return err
 		}
 	}
-	if f.first != nil && f.first.Index > 0 {
-		f.base = f.first.Index
+	if v.first != nil && v.first.Index > 0 {
+		v.base = v.first.Index
 	}
 	return nil
 }
 
 // continues returns what the file says that it goes on from.
-func (f *fileVerification) continues() (continuedBody, bool) {
-	if f.first == nil {
+func (v *fileVerification) continues() (continuedBody, bool) {
+	if v.first == nil {
 		return continuedBody{}, false
 	}
-	return readContinued(f.first)
+	return readContinued(v.first)
 }
 
 // verify reads one snapshot of the file from start to end.
-func (f *fileVerification) verify(ctx context.Context, tx *sql.Tx) error {
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM ledger_records`).Scan(&f.count); err != nil {
+func (v *fileVerification) verify(ctx context.Context, tx *sql.Tx) error {
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM ledger_records`).Scan(&v.count); err != nil {
 		return err
 	}
-	f.report.Records += f.count
+	v.report.Records += v.count
 	var err error
-	if f.stored, err = newHashStream(ctx, tx); err != nil {
+	if v.stored, err = newHashStream(ctx, tx); err != nil {
 		return err
 	}
-	defer f.stored.close()
-	if f.heads, err = newHeadStream(ctx, tx); err != nil {
+	defer v.stored.close()
+	if v.heads, err = newHeadStream(ctx, tx); err != nil {
 		return err
 	}
-	defer f.heads.close()
-	f.origin, f.kept = f.heads.origin, map[int64][]Head{}
-	for _, h := range f.external {
-		if h.Origin == f.origin {
-			f.kept[h.Size] = append(f.kept[h.Size], h)
+	defer v.heads.close()
+	v.origin, v.kept = v.heads.origin, map[int64][]Head{}
+	for _, h := range v.external {
+		if h.Origin == v.origin {
+			v.kept[h.Size] = append(v.kept[h.Size], h)
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	indexes := f.startIndexCheck(ctx)
-	if err := errors.Join(f.walkRecords(ctx, tx), f.checkEnd()); err != nil {
+	indexes := v.startIndexCheck(ctx)
+	if err := errors.Join(v.walkRecords(ctx, tx), v.checkEnd()); err != nil {
 		return err
 	}
-	if err := f.checkTimes(ctx, tx); err != nil {
+	if err := v.checkTimes(ctx, tx); err != nil {
 		return err
 	}
-	return indexes(&f.report)
+	return indexes(&v.report)
 }
 
 // checkLinks checks that each file goes on from the one before.
@@ -307,31 +307,31 @@ func (v *verification) checkLinks() {
 }
 
 // checkLink checks what a file says of those before it.
-func (f *fileVerification) checkLink(b continuedBody, i int) {
-	bad := func(detail string) { f.report.add(BadLink, f.base, f.base+1, detail) }
+func (v *fileVerification) checkLink(b continuedBody, i int) {
+	bad := func(detail string) { v.report.add(BadLink, v.base, v.base+1, detail) }
 	for n, before := range b.Before {
-		h, err := f.ring.ParseHead([]byte(before.Head))
+		h, err := v.ring.ParseHead([]byte(before.Head))
 		if err != nil {
 			bad(fmt.Sprintf("the head with which file %d ended is not signed by its key", before.Number))
 			return
 		}
-		at := slices.IndexFunc(f.files[:i], func(o *fileVerification) bool { return o.base == before.From && (o.base > 0 || n == 0) })
+		at := slices.IndexFunc(v.files[:i], func(o *fileVerification) bool { return o.base == before.From && (o.base > 0 || n == 0) })
 		if at < 0 {
-			if i == len(f.files)-1 { // told once
-				f.report.Caveats = append(f.report.Caveats, fmt.Sprintf(
+			if i == len(v.files)-1 { // told once
+				v.report.Caveats = append(v.report.Caveats, fmt.Sprintf(
 					"file %d, with records %d to %d, is not here and was not verified; how it ended is on record", before.Number, before.From,
 					before.From+h.Size))
 			}
 			continue
 		}
 		if n == len(b.Before)-1 {
-			f.checkNeighbour(f.files[at], h, bad)
+			v.checkNeighbour(v.files[at], h, bad)
 		}
 	}
 }
 
 // checkNeighbour checks that a file goes on from the one right before it, which ended with a head.
-func (f *fileVerification) checkNeighbour(before *fileVerification, h Head, bad func(string)) {
+func (v *fileVerification) checkNeighbour(before *fileVerification, h Head, bad func(string)) {
 	if before.stop { // what was wrong there is told
 		return
 	}
@@ -339,13 +339,13 @@ func (f *fileVerification) checkNeighbour(before *fileVerification, h Head, bad 
 	case before.origin != h.Origin || before.count < h.Size || before.endRoot != h.Root:
 		bad("the file before it is not the one that it goes on from")
 	case before.count == h.Size:
-		f.report.Caveats = append(f.report.Caveats,
+		v.report.Caveats = append(v.report.Caveats,
 			fmt.Sprintf("file %d is not closed yet: the next start of the server does that", before.r.File().Number))
 	case before.count > h.Size+1 || before.last == nil || before.last.Kind != KindClosed:
 		bad("the file before it has records that were added after it was closed")
 	default:
 		var c closedBody
-		if json.Unmarshal(before.last.Body, &c) != nil || keyOrigin(c.Key) != f.origin {
+		if json.Unmarshal(before.last.Body, &c) != nil || keyOrigin(c.Key) != v.origin {
 			bad("the file before it was closed for another file than this one")
 		}
 	}

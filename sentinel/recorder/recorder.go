@@ -64,7 +64,7 @@ type Options struct {
 	// the record's, and nothing is written then. It must not block.
 	OnRecord func(tx *store.Tx, rec sentinel.Record) error
 	// Identities, if set, signs the records of agents.
-	Identities *Identities
+	Identities *ledger.Identities
 	// Observe is told of each record once it is durable or has failed. It must not block.
 	// Nil tells of none.
 	Observe func(kind string, took time.Duration, err error)
@@ -109,7 +109,7 @@ func (r *Recorder) commitRecord(ctx context.Context, rec sentinel.Record) error 
 	if err != nil {
 		return err
 	}
-	if err := r.o.Identities.sign(ctx, &e); err != nil { // in the caller's goroutine: the writer's has enough to do
+	if err := r.o.Identities.Sign(ctx, &e); err != nil { // in the caller's goroutine: the writer's has enough to do
 		return err
 	}
 	if err := r.commitEntry(ctx, rec, e); err != nil {

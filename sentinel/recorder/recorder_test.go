@@ -26,7 +26,7 @@ type house struct {
 	t      *testing.T
 	store  *store.Store
 	ledger *ledger.Ledger
-	agents *recorder.Identities
+	agents *ledger.Identities
 	secret [32]byte // of the agents
 	path   string
 	j      *journal.Journal
@@ -54,7 +54,7 @@ func newHouse(t *testing.T, retention time.Duration) *house {
 	h.secret, err = k.LoadAgents()
 	require.NoError(t, err)
 	h.j = j
-	h.agents, err = recorder.NewIdentities(t.Context(), s, h.ledger, h.secret)
+	h.agents, err = ledger.NewIdentities(t.Context(), s, h.ledger, h.secret)
 	require.NoError(t, err)
 	h.Recorder = recorder.New(recorder.Options{
 		Store: s, Ledger: h.ledger, Journal: j, Retention: retention, Now: now, Identities: h.agents,

@@ -94,7 +94,7 @@ func (r CanaryReport) Failure() Failure {
 // The bounds of the canaries for doubts. Who approves everything, or at random, passes none
 // of them; a model that errs now and then does.
 const (
-	fewestDoubtCanaries = 52 // that must be judged, of 60
+	fewestDoubtCanaries = 60 // that must be judged, of 68
 	mostWrongApprovals  = 1
 	mostWrongRejections = 3
 )

@@ -166,7 +166,7 @@
 //
 // The doubts. What the judge's rules are in doubt about stands in the question, and a
 // judgement spends these doubts and no others: sentinel.Verdict.SpentDoubts. That takes a
-// model that has passed the canaries for doubts with this prompt: 60 calls, half of them to
+// model that has passed the canaries for doubts with this prompt: 68 calls, half of them to
 // reject, that a reader can settle and words can't. At most one wrong approval and three
 // wrong rejections pass, and a model that approves everything doesn't. They are asked after
 // the plain canaries, and again a day after they were passed. Until then, with

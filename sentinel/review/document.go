@@ -43,6 +43,7 @@ type document struct {
 	MissionBy      string          `json:"mission_written_by"`
 	MissionTainted bool            `json:"mission_after_untrusted"`
 	Agent          string          `json:"agent_id"`
+	Intent         *intentPart     `json:"checked_intent,omitempty"`
 	Scope          []string        `json:"scope"`
 	Skill          skillPart       `json:"skill"`
 	Arguments      *map[string]any `json:"arguments,omitempty"`
@@ -56,6 +57,20 @@ type document struct {
 	Flow           *flowPart       `json:"flow,omitempty"`
 	Trace          *[]stepPart     `json:"trace,omitempty"`
 	CutBytes       int             `json:"cut_bytes"`
+}
+
+// intentPart is the trusted intent under whose authority a call is made.
+type intentPart struct {
+	ID     string `json:"id"`
+	Action string `json:"action"`
+}
+
+// describeIntent is the trusted intent of a grant; nil where there is none.
+func describeIntent(g sentinel.Grant) *intentPart {
+	if g.Intent() == "" {
+		return nil
+	}
+	return &intentPart{g.Intent(), g.IntentAction()}
 }
 
 type skillPart struct {
@@ -104,7 +119,7 @@ func describeCall(c sentinel.Call, v view) (string, bool) {
 	k := &truncator{}
 	d := document{
 		Mission: k.cut(g.Mission(), maxText), MissionBy: wordOfAuthor(g.MissionBy()), MissionTainted: g.MissionTainted(),
-		Agent: g.Agent(), Scope: listScope(g.Scope()),
+		Agent: g.Agent(), Intent: describeIntent(g), Scope: listScope(g.Scope()),
 		Skill:   skillPart{s.Name(), string(s.Effect()), string(s.Reaches()), k.cut(s.Spec().Description, maxDescription)},
 		Touches: describeTouches(c, v), Outward: c.Outward(), Tainted: c.Tainted(), Judge: cmp.Or(v.judged, describeFindings(c)),
 		Flow:  describeFlow(c),

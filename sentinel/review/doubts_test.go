@@ -133,7 +133,8 @@ func TestDoubtCanariesAreEnough(t *testing.T) {
 	require.InDelta(t, len(list)/2, approve, 2)
 	require.GreaterOrEqual(t, tainted, 3)
 	for _, signal := range []string{"other_topic", "other_action", "unrelated", "look_only", "amount_unknown", "amount_nowhere",
-		"amount_exceeds", "unasked", "unreadable_request", "after_taint"} {
+		"amount_exceeds", "unasked", "unreadable_request", "after_taint", "recipient_met", "recipient_called", "recipient_listed",
+		"ref_listed"} {
 		require.Len(t, kinds[signal], 2, signal)
 	}
 
@@ -360,7 +361,7 @@ func TestRunCanariesForDoubts(t *testing.T) {
 		mute.Store(true)
 		fast := w.serve("fast", func(rw http.ResponseWriter, r *http.Request, n int) {
 			switch {
-			case n <= 6, n > 66 && n <= 72: // the plain ones
+			case n <= 6, n > 74 && n <= 80: // the plain ones
 				say(rw, right([]byte(r.Header.Get("Body"))))
 			case mute.Load():
 				say(rw, "")
@@ -374,7 +375,7 @@ func TestRunCanariesForDoubts(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- g.RunCanaries(ctx, 6*time.Hour) }()
 		time.Sleep(2 * time.Minute)
-		require.Equal(t, []int{66, 6}, []int{fast.asked(), wrong.asked()})
+		require.Equal(t, []int{74, 6}, []int{fast.asked(), wrong.asked()})
 		require.Equal(t, review.CanaryUnanswered, g.State().Models[0].DoubtCanary)
 		require.Empty(t, g.State().Models[1].DoubtCanary)
 		mute.Store(false)

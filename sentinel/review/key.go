@@ -77,6 +77,7 @@ func situationKey(c sentinel.Call) key {
 	d.addText(string(g.MissionBy()))
 	d.addFlag(g.MissionTainted())
 	d.addText(g.Agent())
+	d.addText(g.Intent())
 	d.addFlag(g.Tainted())
 	d.addFlag(g.TaintedThisTurn())
 	for _, words := range g.EarlierWords() {

@@ -46,6 +46,9 @@ func fillFileSystem(t *testing.T, dir string) {
 		require.ErrorIs(t, err, ErrUnavailable)
 	}
 	require.Equal(t, []string{"a"}, items(t, s))
+	_, err = Open(t.Context(), Options{Path: filepath.Join(dir, "other.db")}) // at a start it is told, and nothing is made
+	require.ErrorIs(t, err, syscall.EROFS)
+	require.NoFileExists(t, filepath.Join(dir, "other.db"))
 	require.NoError(t, unix.Unmount(dir, unix.MNT_DETACH))
 	require.NoError(t, s.Submit(t.Context(), put("b")), "it may be written to again")
 	require.Equal(t, []string{"a", "b"}, items(t, s))

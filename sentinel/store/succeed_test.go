@@ -24,7 +24,8 @@ type keeper struct {
 	abandoned int
 }
 
-const keeperTables = `CREATE TABLE kept (n INTEGER PRIMARY KEY NOT NULL) STRICT; CREATE TABLE big (n INTEGER PRIMARY KEY NOT NULL, b TEXT NOT NULL) STRICT;
+const keeperTables = `CREATE TABLE kept (n INTEGER PRIMARY KEY NOT NULL) STRICT;
+CREATE TABLE big (n INTEGER PRIMARY KEY NOT NULL, b TEXT NOT NULL) STRICT;
 CREATE INDEX big_b ON big (b)`
 
 func (k *keeper) Owns(table string) bool  { return table == "kept" || table == "big" }
@@ -126,7 +127,10 @@ func TestSucceed(t *testing.T) {
 	require.NoError(t, s.Submit(t.Context(), put("two")))
 	require.NoError(t, s.Migrate(t.Context(), "keeper", []string{keeperTables}), "versions of tables moved along")
 
-	require.NoError(t, s.WriteOlder(t.Context(), File{1, path}, func(tx *Tx) error { _, err := tx.Exec(`INSERT INTO kept (n) VALUES (3)`); return err }))
+	require.NoError(t, s.WriteOlder(t.Context(), File{1, path}, func(tx *Tx) error {
+		_, err := tx.Exec(`INSERT INTO kept (n) VALUES (3)`)
+		return err
+	}))
 	require.Error(t, s.WriteOlder(t.Context(), to, func(*Tx) error { return nil }))
 	require.NoError(t, s.CleanOlder(t.Context()))
 	require.NoError(t, other.Close())

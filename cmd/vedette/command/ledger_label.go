@@ -21,6 +21,8 @@ type labelCommand struct {
 	places       *places
 	should, note string
 	json         bool
+
+	makeTest, propose bool
 }
 
 func newLabelCommand(a *app, p *places) *cobra.Command {
@@ -40,6 +42,7 @@ A note is sealed in the journal. A purge of the call's user erases it, and so do
 journal's retention. It works beside a running server, and without one.`,
 		Example: `  vedette ledger label 0199a1b2-c3d4 right
   vedette ledger label 0199a1b2-c3d4 wrong --should allow --note 'it is her own manager'
+  vedette ledger label 0199a1b2-c3d4 wrong --should ask --make-test --propose
   vedette ledger label list --disputed
   vedette ledger label export --output cases.jsonl`,
 		Annotations: map[string]string{takesArguments: "yes"},
@@ -50,6 +53,8 @@ journal's retention. It works beside a running server, and without one.`,
 	f.StringVar(&c.should, "should", "", "what a wrong one should have been: "+strings.Join(setup.LabelOutcomes(), ", "))
 	f.StringVar(&c.note, "note", "", "why, in your own `WORDS`; they are kept as a value, sealed")
 	f.BoolVar(&c.json, "json", false, "print the label as JSON")
+	f.BoolVar(&c.makeTest, "make-test", false, "print an item for tests: of the configuration too; it holds values")
+	f.BoolVar(&c.propose, "propose", false, "print rules that would decide so, each with what it would have changed in 30 days")
 	cmd.AddCommand(newLabelListCommand(a, p), newLabelExportCommand(a, p))
 	return cmd
 }
@@ -83,6 +88,12 @@ func (c *labelCommand) run(ctx context.Context, id, word string) error {
 		return usageError("say what it should have been with --should " + strings.Join(outcomes, "|"))
 	case !wrong && c.should != "":
 		return usageError("--should is for wrong alone")
+	case !wrong && c.propose:
+		return usageError("--propose is for wrong alone")
+	case c.json && (c.makeTest || c.propose):
+		return usageError("--json prints the label alone")
+	case word == "unsure" && c.makeTest:
+		return usageError("--make-test needs right or wrong")
 	}
 	all, err := findLabels(c.app, c.places)
 	if err != nil {
@@ -95,8 +106,12 @@ func (c *labelCommand) run(ctx context.Context, id, word string) error {
 	case c.json:
 		return c.writeJSON(made, false)
 	}
-	return c.printText("%s said %s of %s, which was %s%s\n", terminal.Clean(made.By), describeWord(&made), made.Record, made.Decided,
+	err = c.printText("%s said %s of %s, which was %s%s\n", terminal.Clean(made.By), describeWord(&made), made.Record, made.Decided,
 		terminal.Clean(describeSkill(made.Skill)))
+	if err != nil || !c.makeTest && !c.propose {
+		return err
+	}
+	return c.makeMore(ctx, all, &made)
 }
 
 // describeWord is what a reviewer said.
@@ -248,7 +263,7 @@ func (c *labelExportCommand) run(ctx context.Context) error {
 	}
 	sum := setup.LabelledCases{Lacking: map[string]int{}}
 	write := func(w io.Writer) (n int64, err error) {
-		err = all.Export(ctx, func(page setup.LabelledCases) error {
+		err = all.Export(ctx, "", func(page setup.LabelledCases) error {
 			for _, line := range page.Cases {
 				if err := terminal.WriteLine(w, terminal.CleanJSON(line)); err != nil {
 					return err

@@ -37,7 +37,8 @@ the records link them.
 
 --fast checks one signature in 1,024 and the newest, which covers all records, and
 doesn't compare the indexes that queries go by. --deep compares each record's columns
-with its body besides, and names the column that lies.`,
+with its body besides, and names the column that lies. --agents checks the signature
+of each record that an agent's key signed, and that the ledger's key certifies that one.`,
 		Example: `  vedette ledger verify
   vedette ledger verify --db copy.db --key ledger.pub --head monday.txt --head tuesday.txt --json`,
 		Args: cobra.NoArgs,
@@ -47,6 +48,7 @@ with its body besides, and names the column that lies.`,
 	cmd.Flags().StringArrayVar(&c.o.Witnesses, "witness", nil, "public `KEY` of a witness who must have cosigned them; may be repeated")
 	cmd.Flags().BoolVar(&c.o.Fast, "fast", false, "check some signatures and no index")
 	cmd.Flags().BoolVar(&c.o.Deep, "deep", false, "compare columns with the bodies of their records")
+	cmd.Flags().BoolVar(&c.o.Agents, "agents", false, "check the signatures of agents")
 	cmd.MarkFlagsMutuallyExclusive("fast", "deep")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print JSON")
 	return cmd

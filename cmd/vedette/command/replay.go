@@ -19,6 +19,7 @@ type replayCommand struct {
 	*app
 	places                 places
 	since                  string
+	rules                  []string
 	noReview, review, json bool
 	failOnChange           bool
 	maxReviews, examples   int
@@ -38,12 +39,14 @@ A call whose values the journal no longer holds is indeterminate, with the reaso
 So is one whose answer hangs on the files of that time.
 
 The review's judgement is the recorded one, where models, prompt and question are
-the same. --review asks the model where they aren't, about --max-reviews calls at
+the same. --rule compares the configuration with one more rule with the configuration as
+it is. --review asks the model where they aren't, about --max-reviews calls at
 most, and says before what that comes to.
 
 ` + describeQueries(),
 		Example: `  vedette replay --since 7d --config new.yaml
   vedette replay --config new.yaml 'skill:email.* since:24h' --json
+  vedette replay --since 30d --rule '{skill: email.send, then: ask}'
   vedette replay --config new.yaml --db data/vedette.db --keys data/vedette-keys --review`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
@@ -52,6 +55,7 @@ most, and says before what that comes to.
 	f.StringVar(&c.places.db, "db", "", "database `FILE`, in place of the configuration's")
 	f.StringVar(&c.places.keys, "keys", "", "key `FOLDER`, in place of the configuration's")
 	f.StringVar(&c.since, "since", "", "calls from this `TIME` on: RFC 3339, a day, or how long ago")
+	f.StringArrayVar(&c.rules, "rule", nil, "compare with one more permission `RULE`, such as '{skill: email.send, then: ask}'")
 	f.BoolVar(&c.noReview, "no-review", false, "leave the model review out")
 	f.BoolVar(&c.review, "review", false, "ask the model where no judgement on record fits")
 	f.IntVar(&c.maxReviews, "max-reviews", 100, "calls that the model is asked about at most")
@@ -85,8 +89,8 @@ func (c *replayCommand) run(ctx context.Context, args []string) error {
 		src.Keys = cfg.Keys.Dir
 	}
 	report, err := replay.Run(ctx, replay.Options{
-		Source: src, Chosen: records.ListOptions{Query: q}, Config: cfg, NoReview: c.noReview || program.NoReview, Review: c.review,
-		MaxReviews: c.maxReviews, BeforeReviews: c.tellCost, Examples: c.examples, Log: program.Log,
+		Source: src, Chosen: records.ListOptions{Query: q}, Config: cfg, Rules: c.rules, NoReview: c.noReview || program.NoReview,
+		Review: c.review, MaxReviews: c.maxReviews, BeforeReviews: c.tellCost, Examples: c.examples, Log: program.Log,
 	})
 	if err != nil {
 		return err
@@ -124,6 +128,9 @@ func (c *replayCommand) tell(r *replay.Report) error {
 		err = terminal.WriteJSON(c.out, r, false)
 	} else {
 		err = r.WriteText(c.out, c.color)
+	}
+	if err == nil && len(c.rules) > 0 && !c.json {
+		err = c.printText("\n%s\n", r.Effect())
 	}
 	switch {
 	case err != nil:

@@ -65,7 +65,8 @@ func TestScript(t *testing.T) {
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status, "golden": golden, "digests": digests, "mode": mode, "record": record, "tamper": tamper, "approvals": keepApprovals,
-			"listening": listening, "freeport": freePort, "serving": awaitServer, "request": sendRequest, "tokenid": tokenID, "sigterm": endProcess,
+			"listening": listening, "freeport": freePort, "serving": awaitServer, "request": sendRequest,
+			"post": postRequest, "ended": awaitEnd, "field": takeField, "tokenid": tokenID, "sigterm": endProcess,
 			"sighup": hangUp, "reloaded": awaitReload,
 			"locked": locked, "inbox": inbox,
 			"scripted": serveScript, "fault": fault, "asked": asked, "ask": ask, "rows": hasRows, "tear": tear, "wire": wire, "alike": sameReport,

@@ -85,6 +85,65 @@ func sendRequest(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("answer"), body, 0o600))
 }
 
+// callServer sends a request with the token in a file, and writes its answer to the file answer.
+func callServer(ts *testscript.TestScript, method, url, tokenFile, body string) (status string) {
+	r, err := http.NewRequestWithContext(context.Background(), method, url, strings.NewReader(body))
+	ts.Check(err)
+	r.Close = true
+	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(ts.ReadFile(tokenFile)))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	res, err := http.DefaultTransport.RoundTrip(r)
+	ts.Check(err)
+	out, err := io.ReadAll(res.Body)
+	ts.Check(err)
+	ts.Check(res.Body.Close())
+	ts.Check(os.WriteFile(ts.MkAbs("answer"), out, 0o600))
+	return strconv.Itoa(res.StatusCode)
+}
+
+// postRequest sends a body, and wants a status.
+func postRequest(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: post STATUS URL TOKENFILE BODY")
+	}
+	if got := callServer(ts, http.MethodPost, args[1], args[2], args[3]); got != args[0] {
+		ts.Fatalf("%s: got %s %s", args[1], got, ts.ReadFile("answer"))
+	}
+}
+
+// awaitEnd reads a request until it waits no more, and wants a status then.
+func awaitEnd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: ended STATUS URL TOKENFILE")
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for ; ; <-tick.C {
+		if got := callServer(ts, http.MethodGet, args[1], args[2], ""); got != strconv.Itoa(http.StatusAccepted) {
+			if got != args[0] {
+				ts.Fatalf("%s: got %s %s", args[1], got, ts.ReadFile("answer"))
+			}
+			return
+		}
+	}
+}
+
+// takeField puts a member of the last answer into a variable.
+func takeField(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: field NAME VARIABLE")
+	}
+	var m map[string]any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("answer")), &m))
+	text, ok := m[args[0]].(string)
+	if !ok {
+		ts.Fatalf("the answer has no text %s", args[0])
+	}
+	ts.Setenv(args[1], text)
+}
+
 // tokenID puts the id of a token, which its last listing has, into a variable.
 func tokenID(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {

@@ -29,7 +29,8 @@ func Build(version string, examples []string) Builder {
 		if err != nil {
 			return serve.Handlers{}, err
 		}
-		o := web.Options{Orchestrator: l.Orchestrator, Guard: l.Guard, PublicURL: l.URL, Examples: examples, Log: l.Log}
+		o := web.Options{Orchestrator: l.Orchestrator, Guard: l.Guard, PublicURL: l.URL, Examples: examples, Log: l.Log,
+			Replay: newReplayer(l.Config, l.Log)}
 		if l.Issuer != nil {
 			o.Issuer, o.IssuerOnly = l.Issuer, l.Config.Server.Auth.OIDC.SignIn.Only
 		}

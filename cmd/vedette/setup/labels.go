@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 
@@ -88,16 +89,21 @@ func (l *Labels) Disputes(ctx context.Context, viewer string, limit int) ([]Labe
 	return list, adviseOnLabel(err)
 }
 
-// Export hands out the cases of all labelled decisions a page at a time, each on record in the name of the system's
-// user. An error of take ends it and is returned.
-func (l *Labels) Export(ctx context.Context, take func(LabelledCases) error) error {
-	for after := ""; ; {
+// WriteExpectation returns a case as an item of a configuration's tests, and whether all of the case is in it.
+func WriteExpectation(raw json.RawMessage) (text string, whole bool, err error) {
+	return control.WriteExpectation(raw)
+}
+
+// Export hands out the cases of all labelled decisions, or of the one of a record, a page at a time, each on record in
+// the name of the system's user. An error of take ends it and is returned.
+func (l *Labels) Export(ctx context.Context, record string, take func(LabelledCases) error) error {
+	for part := (control.LabelledPart{Record: record}); ; {
 		var page LabelledCases
 		err := l.reachLabels(ctx, func() (err error) {
-			page, err = l.process.ExportLabels(ctx, after)
+			page, err = l.process.ExportLabels(ctx, part)
 			return err
 		}, func() (err error) {
-			page, err = l.offline.Export(ctx, after, control.NameLocal(os.Getuid()), control.ViaCommand)
+			page, err = l.offline.Export(ctx, part, control.NameLocal(os.Getuid()), control.ViaCommand)
 			return err
 		})
 		if err != nil {
@@ -106,7 +112,7 @@ func (l *Labels) Export(ctx context.Context, take func(LabelledCases) error) err
 		if err := take(page); err != nil {
 			return err
 		}
-		if after = page.Next; after == "" {
+		if part.After = page.Next; part.After == "" {
 			return nil
 		}
 	}

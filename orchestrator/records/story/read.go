@@ -106,6 +106,9 @@ type decisionBody struct {
 	Reason     string    `json:"reason"`
 	Degraded   bool      `json:"degraded"`
 	ElapsedUS  int64     `json:"elapsed_us"`
+	Deviation  *int      `json:"deviation"`
+	Drift      *int      `json:"drift"`
+	AgentKey   string    `json:"agent_key"`
 	Asked      time.Time `json:"asked_at"`
 	Expires    time.Time `json:"expires_at"`
 	Answered   time.Time `json:"answered_at"`
@@ -135,7 +138,7 @@ func (s *Story) readDecision(r *ledger.Record) {
 		Reason: b.Reason, Skill: r.Skill, Effect: b.Effect, User: r.User, Agent: r.Agent, Conversation: r.Conversation, Turn: b.Turn,
 		Grant: b.Grant, Remote: b.Remote, MissionBy: b.MissionBy, Outward: b.Outward, Tainted: b.Tainted, Degraded: b.Degraded,
 		Policy: b.Policy, Digest: b.Digest, Names: notNil(b.Names), Undeclared: b.Undeclared, Bytes: b.Bytes, Flags: notNil(b.Flags),
-		Rewritten: b.Modified, ElapsedUS: b.ElapsedUS,
+		Rewritten: b.Modified, ElapsedUS: b.ElapsedUS, Deviation: b.Deviation, Drift: b.Drift, AgentKey: b.AgentKey,
 	}
 	if !b.Asked.IsZero() {
 		s.Question = &Question{Asked: b.Asked, Expires: b.Expires, Answered: b.Answered, Approver: b.Approver, Via: b.Via}

@@ -91,6 +91,12 @@ type Call struct {
 	Flags        []Flag    `json:"flags"`
 	Rewritten    *Rewrite  `json:"rewritten,omitempty"`
 	ElapsedUS    int64     `json:"elapsed_us"`
+	// Deviation is how far the call is from what was asked for, Drift how far its conversation is, in hundredths; nil where no
+	// gate could tell.
+	Deviation *int `json:"deviation,omitempty"`
+	Drift     *int `json:"drift,omitempty"`
+	// AgentKey is the public key that the record names as its agent's: vedette ledger verify --agents checks it.
+	AgentKey string `json:"agent_key,omitempty"`
 }
 
 // Flag is what an argument looks like.

@@ -151,6 +151,9 @@ func (p *printer) writeHead(s *Story) {
 	p.fact("user", c.User)
 	p.fact("agent", c.Agent)
 	p.fact("conversation", c.Conversation)
+	if c.Drift != nil && c.Deviation != nil {
+		p.fact("drift", fmt.Sprintf("%.2f, and the call is %.2f from what was asked for", float64(*c.Drift)/100, float64(*c.Deviation)/100))
+	}
 	p.fact("turn", c.Turn)
 	p.fact("grant", c.Grant)
 	p.fact("runs at", c.Remote)

@@ -1,4 +1,4 @@
-package recorder
+package ledger
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/sentinel/store"
 )
 
@@ -27,23 +26,23 @@ const maxIdentities = 1000
 // writes another agent's name into a record later, and without the secret none can make one.
 type Identities struct {
 	st     *store.Store
-	ledger *ledger.Ledger
+	ledger *Ledger
 	secret [32]byte
 
 	mu   sync.Mutex
-	keys map[string]*ledger.AgentKey
+	keys map[string]*AgentKey
 }
 
 // NewIdentities makes the table of keys in st where it is missing. l is the ledger of st.
-func NewIdentities(ctx context.Context, st *store.Store, l *ledger.Ledger, secret [32]byte) (*Identities, error) {
+func NewIdentities(ctx context.Context, st *store.Store, l *Ledger, secret [32]byte) (*Identities, error) {
 	if err := st.Migrate(ctx, "agent_keys", identitySchema); err != nil {
 		return nil, err
 	}
-	return &Identities{st: st, ledger: l, secret: secret, keys: map[string]*ledger.AgentKey{}}, nil
+	return &Identities{st: st, ledger: l, secret: secret, keys: map[string]*AgentKey{}}, nil
 }
 
-// sign signs an entry for its agent. An entry of none stays as it is.
-func (i *Identities) sign(ctx context.Context, e *ledger.Entry) error {
+// Sign signs an entry for its agent with SignAs. An entry of none stays as it is, and a nil i signs none.
+func (i *Identities) Sign(ctx context.Context, e *Entry) error {
 	if i == nil || e.Agent == "" {
 		return nil
 	}
@@ -55,7 +54,7 @@ func (i *Identities) sign(ctx context.Context, e *ledger.Entry) error {
 }
 
 // key returns the key of an agent that is in force.
-func (i *Identities) key(ctx context.Context, agent string) (*ledger.AgentKey, error) {
+func (i *Identities) key(ctx context.Context, agent string) (*AgentKey, error) {
 	i.mu.Lock()
 	k := i.keys[agent]
 	i.mu.Unlock()
@@ -66,7 +65,7 @@ func (i *Identities) key(ctx context.Context, agent string) (*ledger.AgentKey, e
 	if err != nil {
 		return nil, err
 	}
-	if k, err = ledger.NewAgentKey(agent, i.secret, generation); err != nil {
+	if k, err = NewAgentKey(agent, i.secret, generation); err != nil {
 		return nil, err
 	}
 	i.mu.Lock()
@@ -102,11 +101,11 @@ func (i *Identities) Rotate(ctx context.Context, agent, by string) (RotatedAgent
 	if err != nil {
 		return RotatedAgent{}, err
 	}
-	from, err := ledger.NewAgentKey(agent, i.secret, generation)
+	from, err := NewAgentKey(agent, i.secret, generation)
 	if err != nil {
 		return RotatedAgent{}, err
 	}
-	to, err := ledger.NewAgentKey(agent, i.secret, generation+1)
+	to, err := NewAgentKey(agent, i.secret, generation+1)
 	if err != nil {
 		return RotatedAgent{}, err
 	}

@@ -59,7 +59,7 @@ func TestRecordsAreSignedByTheirAgents(t *testing.T) {
 func (h *house) restart() {
 	h.t.Helper()
 	var err error
-	h.agents, err = recorder.NewIdentities(h.t.Context(), h.store, h.ledger, h.secret)
+	h.agents, err = ledger.NewIdentities(h.t.Context(), h.store, h.ledger, h.secret)
 	require.NoError(h.t, err)
 	h.Recorder = recorder.New(recorder.Options{Store: h.store, Ledger: h.ledger, Journal: h.j, Identities: h.agents})
 }
