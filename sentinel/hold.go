@@ -209,36 +209,6 @@ func (i *invocation) askPerson(ctx context.Context) error {
 // errAnswerLapsed has a person asked again whose yes holds no more.
 var errAnswerLapsed = errors.New("the yes holds no more")
 
-// holdsAnswer reports whether a person's yes still suffices, where the approver can tell. What it can't tell does
-// not hold. The answer is asked for also where the caller has left meanwhile.
-func (p *Checkpoint) holdsAnswer(ctx context.Context, c Call, d Decision, yes Verdict) (holds bool) {
-	a, ok := p.o.Approver.(RevisingApprover)
-	if !ok || d.Asked.IsZero() || yes.State != Judged || yes.Outcome != Allow || yes.Meta[metaStanding] != "" {
-		return true
-	}
-	defer func() {
-		if recover() != nil {
-			p.logger().Error("the approver panicked; its yes does not hold", "call", c.Proposed().ID(), "stack", string(debug.Stack()))
-			holds = false
-		}
-	}()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
-	defer cancel()
-	holds, err := a.AnswerHolds(ctx, c, d)
-	if err != nil {
-		p.logger().Error("the approver could not tell whether its yes holds, so it does not", "call", c.Proposed().ID(), "error", err)
-	}
-	return holds && err == nil
-}
-
-// withdrawLapsed denies an allowed call whose yes holds no more.
-func (p *Checkpoint) withdrawLapsed(ctx context.Context, c Call, d Decision) Decision {
-	if yes, _ := d.Verdict(GateApproval); d.Outcome == Allow && !p.holdsAnswer(ctx, c, d, yes) {
-		d.putVerdict(markApproval(Refuse(CodeApprovalSuperseded, "who may approve the call was changed, and the yes that was given does not suffice")))
-	}
-	return d
-}
-
 // refuseBy ends the question by a person's no, or by their edit.
 //
 //go:noinline

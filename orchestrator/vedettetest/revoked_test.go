@@ -33,7 +33,9 @@ func TestRevokedTokenEndsTheRestOfItsTurn(t *testing.T) {
 		vedettetest.Orchestrator("add notes", vedettetest.Dispatch("noter", "add notes for the user", "note.add"), vedettetest.Await(), "Done."),
 		vedettetest.Agent("add notes", vedettetest.Use("note.add", map[string]any{"Text": "one"}),
 			vedettetest.Use("note.add", map[string]any{"Text": "two"}), "ok"))
-	made, err := k.Parts().Tokens.Create(t.Context(), access.Wanted{Name: "a", User: "tester", Scopes: []access.Scope{access.Chat}}, "local:root")
+	made, err := k.Parts().Tokens.Create(t.Context(), access.Wanted{
+		Name: "a", User: "tester", Scopes: []access.Scope{access.Chat},
+	}, "local:root")
 	require.NoError(t, err)
 	token = made.ID
 	c, err := k.Open(t.Context(), orchestrator.ConversationOptions{ID: "a", User: "tester", Principal: "token:" + token})
