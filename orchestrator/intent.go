@@ -52,7 +52,7 @@ func (c intentAsker) authorize(ctx context.Context, m *sendRequest) error {
 	}
 	ceiling, err := c.needs.parts.Intake.Authorize(ctx, assembly.IntentRequest{
 		ID:   uuid.NewSHA1(turnSpace, []byte("intent\n"+c.co.ID+"\n"+c.co.User+"\n"+m.ID+"\n"+m.Text)).String(), // one for each text
-		User: c.co.User, Session: c.co.ID, By: c.co.By, Text: m.Text,
+		User: c.co.User, Session: c.co.ID, By: c.co.By, Principal: m.Principal, Text: m.Text,
 	}, mode == IntentAdvisory)
 	var input *assembly.IntentInputError
 	switch {

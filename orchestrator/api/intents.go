@@ -160,7 +160,8 @@ func (s intents) onProcess(ctx context.Context, p access.Principal, in *processI
 		return nil, err
 	}
 	a, err := pipe.Process(ctx, intake.Request{
-		User: user, Session: in.Body.Session, By: p.NameFor(user), Text: in.Body.Text, NoConfirm: in.Body.NoConfirm, Client: in.client,
+		User: user, Session: in.Body.Session, By: p.NameFor(user), Principal: p.ID, Text: in.Body.Text,
+		NoConfirm: in.Body.NoConfirm, Client: in.client,
 	})
 	if err != nil {
 		return nil, err

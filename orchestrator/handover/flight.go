@@ -308,8 +308,10 @@ func (f *flight) enter() (landed bool, leave func()) {
 func (h *Handover) awaitFlight(ctx context.Context, f *flight, p *Proposal) (Answer, error) {
 	landed, leave := f.enter()
 	defer leave()
-	var late <-chan time.Time
-	over := p.Wait <= 0
+	late := time.NewTimer(p.Wait)
+	late.Stop() // its time begins with the question
+	defer late.Stop()
+	begun, over := false, p.Wait <= 0
 	for {
 		f.mu.Lock()
 		pending, changed := f.pending, f.changed
@@ -319,15 +321,14 @@ func (h *Handover) awaitFlight(ctx context.Context, f *flight, p *Proposal) (Ans
 			return h.takeAnswer(ctx, f, p, landed)
 		case pending && over:
 			return f.answerPending(), nil
-		case pending && late == nil:
-			timer := time.NewTimer(p.Wait)
-			defer timer.Stop()
-			late = timer.C
+		case pending && !begun:
+			begun = true
+			late.Reset(p.Wait)
 		}
 		select {
 		case <-f.done:
 		case <-changed:
-		case <-late:
+		case <-late.C:
 			over = true
 		case <-ctx.Done():
 			return Answer{}, context.Cause(ctx)

@@ -70,17 +70,17 @@ type candidate struct {
 // asked is whose a request is, and what was asked.
 type asked struct {
 	owner owner
-	// by is who sent it in the user's name.
-	by      string
-	text    string
-	hasText bool
+	// by is who sent it in the user's name, principal the id of who sent it at the program's doors.
+	by, principal string
+	text          string
+	hasText       bool
 	// turn is set where the intent is the ceiling of a turn, and nothing here acts.
 	turn bool
 }
 
 // askedOf is what a request asks; text is the journal's id of its text, where that is kept.
 func askedOf(r Request, text int64) asked {
-	a := asked{ownerOf(r), r.By, r.Text, true, r.turn}
+	a := asked{ownerOf(r), r.By, r.Principal, r.Text, true, r.turn}
 	a.owner.text = text
 	return a
 }
@@ -89,7 +89,7 @@ func askedOf(r Request, text int64) asked {
 func (a *asked) grantOf(id string, s skills.Scope, intentID string) sentinel.GrantOptions {
 	o := sentinel.GrantOptions{
 		ID: id, User: a.owner.user, Conversation: a.owner.session, Turn: a.owner.request, Agent: agentName, Proposer: a.by,
-		Intent: intentID, Scope: s,
+		Principal: a.principal, Intent: intentID, Scope: s,
 	}
 	if a.hasText {
 		o.Request = &a.text

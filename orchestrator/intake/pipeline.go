@@ -204,7 +204,7 @@ func (o *Options) checkRequest(r *Request) error {
 	for _, f := range []struct {
 		name, value string
 		needed      bool
-	}{{"user", r.User, true}, {"session", r.Session, true}, {"by", r.By, false}} {
+	}{{"user", r.User, true}, {"session", r.Session, true}, {"by", r.By, false}, {"principal", r.Principal, false}} {
 		if f.value == "" && f.needed || len(f.value) > maxID || !utf8.ValidString(f.value) || strings.ContainsFunc(f.value, unicode.IsControl) {
 			return &InputError{f.name, fmt.Sprintf("must be one line of 1 to %d bytes", maxID)}
 		}

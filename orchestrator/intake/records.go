@@ -228,6 +228,7 @@ type keptRequest struct {
 	Code      string        `json:"code,omitempty"`
 	Message   string        `json:"message,omitempty"`
 	By        string        `json:"by,omitempty"`
+	Principal string        `json:"principal,omitempty"`
 	Agent     string        `json:"user_agent,omitempty"`
 	Canonical *intent.Draft `json:"canonical,omitempty"`
 	Parser    string        `json:"parser,omitempty"`
@@ -251,7 +252,8 @@ const textGrace = 32 * 24 * time.Hour
 func (k *book) recordRequest(tx *store.Tx, c *considered) error {
 	o := ownerOf(c.request)
 	kept := keptRequest{
-		V: 1, Status: c.status, Code: c.code, Message: c.message, By: c.request.By, Agent: cutAgent(c.request.Client.Agent),
+		V: 1, Status: c.status, Code: c.code, Message: c.message, By: c.request.By, Principal: c.request.Principal,
+		Agent:   cutAgent(c.request.Client.Agent),
 		Reasons: c.reasons, Expires: c.expires, Info: c.info, Parser: c.vote.Parser, Turn: c.request.turn,
 	}
 	if !c.canonical.IsZero() {

@@ -124,7 +124,7 @@ func (k *book) answerOf(s *state) Answer {
 func (s *state) asked() asked {
 	a := asked{owner: s.owner, text: s.text, hasText: s.hasText}
 	if s.kept != nil {
-		a.by, a.turn = s.kept.By, s.kept.Turn
+		a.by, a.principal, a.turn = s.kept.By, s.kept.Principal, s.kept.Turn
 	}
 	return a
 }

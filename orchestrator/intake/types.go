@@ -72,8 +72,11 @@ type Request struct {
 	// User is whose text it is, and Session in which conversation.
 	User, Session string
 	// By is who sent it in the user's name, as approvers are named; empty where the user did.
-	By   string
-	Text string
+	By string
+	// Principal is the id of who sent it at the program's doors, empty for none: once that may act no more, no call of the
+	// request starts.
+	Principal string
+	Text      string
 	// NoConfirm is set where the user can't be asked: what would be asked then goes to an approver.
 	NoConfirm bool
 	Client    Client
@@ -91,7 +94,7 @@ type Client struct {
 
 // InputError is a request that is none. Nothing was recorded.
 type InputError struct {
-	// Field is text, user, session, by or id.
+	// Field is text, user, session, by, principal or id.
 	Field string
 	Msg   string
 }
