@@ -147,7 +147,7 @@ func (s approvals) registerWatch() {
 		summary: "Follow the approvals",
 		description: "Server-sent events, each named after its kind. The stream begins with a `gap`: list the approvals then. " +
 			"Another `gap` says that the reader was too slow.",
-		fails: []problem.Code{problem.Overloaded},
+		fails: []problem.Code{problem.Overloaded}, form: formEvents,
 	}
 	out := s.describe(op)
 	schema := s.huma.OpenAPI().Components.Schemas.Schema(changeType, true, "ApprovalChange")

@@ -56,7 +56,7 @@ const maxWait = 60
 func (s calls) register() {
 	schemas := s.huma.OpenAPI().Components.Schemas
 	register(s.API, operation{
-		id: "propose-call", method: http.MethodPost, path: "/v1/calls", tag: "calls", scopes: whoCalls, body: 2 << 20,
+		id: "propose-call", method: http.MethodPost, path: "/v1/calls", tag: "calls", scopes: whoCalls,
 		raw: schemas.Schema(reflect.TypeFor[callBody](), true, "Proposal"), summary: "Decide a call that you run",
 		description: "Where the state is `allowed`, run exactly `arguments` and report the outcome; the `warrant` is given once. Where it is " +
 			"`pending`, a person is asked: propose the same call again later. A repeat is answered from the record. " +
@@ -69,7 +69,7 @@ func (s calls) register() {
 		description: "It changes nothing: a pending call doesn't go on, and no warrant is given.",
 	}, s.onShow)
 	register(s.API, operation{
-		id: "report-outcome", method: http.MethodPost, path: "/v1/calls/{id}/outcome", tag: "calls", scopes: whoCalls, body: 2 << 20,
+		id: "report-outcome", method: http.MethodPost, path: "/v1/calls/{id}/outcome", tag: "calls", scopes: whoCalls,
 		summary:     "Report what became of a call",
 		description: "The result has its skill's trust. The same report again is answered as the first. Unreported in time is `unknown`.",
 		fails:       []problem.Code{problem.NotKept},

@@ -63,7 +63,7 @@ type pastResult struct {
 
 func (s checks) register() {
 	register(s.API, operation{
-		id: "check", method: http.MethodPost, path: "/v1/check", tag: "calls", scopes: []access.Scope{access.Check}, body: 1 << 20,
+		id: "check", method: http.MethodPost, path: "/v1/check", tag: "calls", scopes: []access.Scope{access.Check},
 		raw:     s.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[checkBody](), true, "Case"),
 		summary: "Decide a call, and do nothing else",
 		description: "The twin of `vedette check`: no skill runs, no person is asked, nothing is recorded, no limit is counted. " +

@@ -29,12 +29,12 @@
 // it: they are idempotent by the call's id, and a warrant is never given twice.
 //
 // Streams are server-sent events with ids. A client that comes back with Last-Event-ID goes on
-// where it was; what is gone is told as an event gap. A reader that doesn't read for ten seconds is
-// cut off, and holds nothing up.
+// where it was; what is gone is told as an event gap. A reader that doesn't read holds
+// nothing up, and the server in front cuts it off: package serve after 30 seconds.
 //
 // # Bounds
 //
-// Bodies have at most Operation.body bytes, 1 MiB where it says nothing. A body arrives within
+// The guard bounds bodies: server.limits.body. Those of messages have 128 KiB. A body arrives within
 // 10 seconds. Lists have at most 1,000 entries, approvals 10,000. There are at most 4,096 streams.
 //
 // The package isn't stable: docs/api.md lists those that are.

@@ -32,7 +32,7 @@ func (s events) register() {
 			"`outcome`, `approval`, `reply`, `error`, `gap` where events are missing. " +
 			"Without `after` the stream begins with the oldest event that is kept. " +
 			"A comment comes every 15 seconds where nothing else does. A reader that doesn't read is cut off.",
-		fails: []problem.Code{problem.Overloaded, problem.Draining},
+		fails: []problem.Code{problem.Overloaded, problem.Draining}, form: formEvents,
 	}
 	out := s.describe(op)
 	schema := s.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[event](), true, "Event")

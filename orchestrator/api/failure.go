@@ -20,7 +20,7 @@ import (
 
 // everyCode are the problems that each operation may answer with.
 var everyCode = []problem.Code{
-	problem.BadRequest, problem.Unauthenticated, problem.ScopeMissing, problem.NotFound, problem.Conflict, problem.Invalid,
+	problem.BadRequest, problem.Unauthenticated, problem.ScopeMissing, problem.NotFound, problem.NotAcceptable, problem.Conflict, problem.Invalid,
 	problem.RateLimited, problem.HeadersTooLarge, problem.Internal, problem.Unavailable,
 }
 
@@ -77,8 +77,6 @@ func describeInvalid(m *huma.ErrorModel) *problem.Problem {
 		code = problem.BadRequest
 	case http.StatusUnsupportedMediaType:
 		code = problem.MediaType
-	case http.StatusNotAcceptable:
-		code = problem.NotAcceptable
 	case http.StatusUnprocessableEntity:
 	default:
 		code = problem.Internal

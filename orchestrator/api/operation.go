@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,10 +23,8 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/problem"
 )
 
-const (
-	maxBody     = 1 << 20
-	bodyTimeout = 10 * time.Second
-)
+// bodyTimeout is how long a body may take to arrive.
+const bodyTimeout = 10 * time.Second
 
 // operation is one operation as this package describes it.
 type operation struct {
@@ -35,8 +34,10 @@ type operation struct {
 	scopes []access.Scope
 	// status is that of success; zero is 200.
 	status int
-	// body is the greatest size of a body in bytes. Zero is maxBody.
+	// body is the greatest size of a body in bytes, below the guard's bound. Zero is the guard's bound alone.
 	body int64
+	// form is the media type of the answer of success; empty is JSON.
+	form string
 	// keyed says that the operation takes an Idempotency-Key.
 	keyed bool
 	// raw says that the handler reads the body's bytes itself; schema describes them.
@@ -84,9 +85,6 @@ func (a *API) describe(op operation) huma.Operation {
 	if op.status == 0 {
 		op.status = http.StatusOK
 	}
-	if op.body == 0 {
-		op.body = maxBody
-	}
 	out := huma.Operation{
 		OperationID: op.id, Method: op.method, Path: op.path, Summary: op.summary, Description: describeScopes(op),
 		Tags: []string{op.tag}, DefaultStatus: op.status, Security: requireScopes(op),
@@ -128,7 +126,7 @@ func describeScopes(op operation) string {
 func (a *API) admit(op operation, c huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(c)
 	p, ok := access.FromContext(r.Context())
-	prob := checkQuery(r.URL.RawQuery)
+	prob := cmp.Or(checkQuery(r.URL.RawQuery), checkAccept(r.Header.Values("Accept"), cmp.Or(op.form, formJSON)))
 	switch {
 	case !ok:
 		prob = problem.New(problem.Unauthenticated, "no guard has said who calls")
@@ -178,9 +176,9 @@ func quoteName(name string) string {
 	return q
 }
 
-// readBody reads the body of a request, within its size and its time.
+// readBody reads the body of a request, within its size and its time. Without a size of its own the guard's counts.
 func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *problem.Problem) {
-	if r.ContentLength > most {
+	if most > 0 && r.ContentLength > most {
 		return nil, tooLarge(most)
 	}
 	if r.ContentLength == 0 {
@@ -198,7 +196,7 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *prob
 		return nil, problem.New(problem.RequestTimeout, fmt.Sprintf("the body did not arrive within %s", bodyTimeout))
 	case err != nil:
 		return nil, problem.New(problem.BadRequest, "the body can't be read to its end")
-	case int64(len(b)) > most:
+	case most > 0 && int64(len(b)) > most:
 		return nil, tooLarge(most)
 	}
 	_ = control.SetReadDeadline(time.Time{}) // else it would end the request later on
@@ -211,10 +209,14 @@ func readBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *prob
 // maxReady is up to how many bytes room is made for a body before it has come: its length is the caller's word.
 const maxReady = 16 << 10
 
-// readWhole reads a body of at most one byte more than may be.
+// readWhole reads a body of at most one byte more than may be; most is 0 where the guard's bound counts alone.
 func readWhole(r *http.Request, most int64) ([]byte, error) {
 	b := bytes.NewBuffer(make([]byte, 0, bytes.MinRead+min(max(r.ContentLength, 0), maxReady)))
-	_, err := b.ReadFrom(io.LimitReader(r.Body, most+1))
+	body := io.Reader(r.Body)
+	if most > 0 {
+		body = io.LimitReader(body, most+1)
+	}
+	_, err := b.ReadFrom(body)
 	return b.Bytes(), err
 }
 

@@ -23,7 +23,7 @@ const ConversationHeader = "X-Vedette-Conversation"
 // onCompletion answers a request with a turn.
 func (d *Door) onCompletion(w http.ResponseWriter, r *http.Request) {
 	p, _ := access.FromContext(r.Context())
-	q, f := readCompletion(w, r)
+	q, f := readCompletion(r)
 	if f != nil {
 		writeFailure(w, *f)
 		return
@@ -72,6 +72,9 @@ func (d *Door) prepare(r *http.Request, p access.Principal, q completion) (*answ
 			Bounds: orchestrator.TurnBounds{Agents: a.Limits.Agents, Calls: a.Limits.Calls, Tokens: int64(a.Limits.Tokens)},
 		},
 	})
+	if err == nil {
+		err = d.threads.Begin(ctx, t)
+	}
 	if err != nil {
 		return nil, d.explain(ctx, err)
 	}
@@ -149,7 +152,7 @@ func (d *Door) findThread(r *http.Request, p access.Principal, user string) (thr
 	if len(names) == 1 {
 		name = names[0]
 	}
-	if name != "" && !nameForm.MatchString(name) { // now: the name of a conversation is written down before it is opened
+	if name != "" && !nameForm.MatchString(name) { // a name that is hashed would open
 		return threads.Thread{}, d.explain(ctx, orchestrator.ErrBadID)
 	}
 	t, err := d.threads.Find(ctx, p.ID, user, name)

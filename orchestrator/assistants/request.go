@@ -20,7 +20,6 @@ import (
 
 // Bounds of a request.
 const (
-	maxBody     = 4 << 20
 	maxMessages = 2000
 	maxTurns    = 200       // messages of a client that are read, as the orchestrator bounds them
 	maxForeign  = 192 << 10 // bytes of them
@@ -44,13 +43,13 @@ type message struct {
 var refused = []string{"tools", "functions", "function_call", "audio", "prediction", "web_search_options", "top_logprobs", "logit_bias"}
 
 // readCompletion reads the body of a request.
-func readCompletion(w http.ResponseWriter, r *http.Request) (completion, *failure) {
+func readCompletion(r *http.Request) (completion, *failure) {
 	given := r.Header.Get("Content-Type")
 	if kind, _, err := mime.ParseMediaType(given); given != "" && (err != nil || kind != "application/json") {
 		return completion{}, &failure{Status: http.StatusUnsupportedMediaType, Type: typeInvalid, Code: "unsupported_media_type",
 			Message: "the Content-Type must be application/json"}
 	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	b, err := io.ReadAll(r.Body) // within the guard's bound: server.limits.body
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):

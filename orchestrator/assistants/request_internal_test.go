@@ -1,6 +1,8 @@
 package assistants
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -54,4 +56,23 @@ func TestRates(t *testing.T) {
 	require.Positive(t, r.take("a", 4, time.Minute), "half of the window before counts")
 	now = now.Add(2 * time.Minute)
 	require.Zero(t, r.take("a", 4, time.Minute))
+}
+
+// How long a body may be, the guard says alone: what it lets through is read, and what it cuts off is too large.
+func TestGuardBoundsBodies(t *testing.T) {
+	body := `{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("a", 5<<20) + `"}]}`
+	for _, c := range []struct {
+		most int64
+		code string
+	}{{8 << 20, ""}, {1 << 20, "too_large"}} {
+		r := httptest.NewRequest(http.MethodPost, "/assistants/v1/chat/completions", strings.NewReader(body))
+		r.Body = http.MaxBytesReader(httptest.NewRecorder(), r.Body, c.most)
+		q, f := readCompletion(r)
+		if c.code == "" {
+			require.Nil(t, f)
+			require.Len(t, q.request(), 5<<20)
+			continue
+		}
+		require.Equal(t, c.code, f.Code)
+	}
 }

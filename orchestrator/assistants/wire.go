@@ -11,9 +11,6 @@ import (
 	"github.com/vedette-dev/vedette/sentinel"
 )
 
-// writeTimeout is how long a client may take to read what it was sent.
-const writeTimeout = 10 * time.Second
-
 // usage is what an answer came to. Servers of models tell the sum of a turn with all its agents. So
 // completion_tokens is an estimate of the answer's own, and prompt_tokens the rest.
 type usage struct {
@@ -193,9 +190,8 @@ func (o *stream) write(v any) error {
 	return o.writeData(b)
 }
 
-// writeData writes the data of an event, and waits at most writeTimeout for the client to take it.
+// writeData writes the data of an event. How long it waits for the client to take it, the server in front says.
 func (o *stream) writeData(b []byte) error {
-	_ = o.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // a test's recorder has none
 	if _, err := o.w.Write(append(append([]byte("data: "), b...), "\n\n"...)); err != nil {
 		return err
 	}

@@ -17,7 +17,6 @@ const (
 	ScopeMissing     Code = "scope_missing"
 	ForeignHost      Code = "foreign_host"
 	ForeignOrigin    Code = "foreign_origin"
-	Denied           Code = "denied"
 	NotAllowed       Code = "not_allowed"
 	NotFound         Code = "not_found"
 	MethodNotAllowed Code = "method_not_allowed"
@@ -38,7 +37,6 @@ const (
 	Internal         Code = "internal"
 	NotKept          Code = "not_kept"
 	Overloaded       Code = "overloaded"
-	Paused           Code = "paused"
 	Draining         Code = "draining"
 	Unavailable      Code = "unavailable"
 	ModelFailed      Code = "model_failed"
@@ -80,10 +78,6 @@ var meanings = map[Code]meaning{
 	ForeignOrigin: {
 		http.StatusForbidden, "Another site's page may not call this",
 		"Call the API from a server, or from the server's own pages.",
-	},
-	Denied: {
-		http.StatusForbidden, "The call was denied",
-		"The detail says why, and what can be done.",
 	},
 	NotAllowed: {
 		http.StatusForbidden, "The caller may not answer this approval",
@@ -164,10 +158,6 @@ var meanings = map[Code]meaning{
 	Overloaded: {
 		http.StatusServiceUnavailable, "The server has too much work",
 		"Wait as long as Retry-After says.",
-	},
-	Paused: {
-		http.StatusServiceUnavailable, "An operator has paused this work",
-		"Send it again after the pause.",
 	},
 	Draining: {
 		http.StatusServiceUnavailable, "The server is about to end",

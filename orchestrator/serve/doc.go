@@ -5,10 +5,7 @@
 //	fmt.Println(s.URL())
 //	report, err := s.Run(ctx) // until ctx ends, then it drains
 //
-// A program with handlers of its own uses NewServer:
-//
-//	srv, err := serve.NewServer(serve.Options{Config: cfg.Server, Guard: g, API: api, Drain: drain})
-//	err = srv.Run(ctx)
+// A program with handlers of its own makes them in Program.Build.
 //
 // The package isn't stable: docs/api.md lists those that are.
 //
@@ -22,6 +19,8 @@
 //	/problems/{code}        what the code of a problem says
 //	/                       Options.Pages, behind the Guard, which asks no token of them
 //
+// A path that is not plain, such as //v1/x, is 404 and sent nowhere else.
+//
 // # What it bounds
 //
 // Connections in all and of each address, the time of headers, of a request, of a connection at
@@ -34,7 +33,7 @@
 // # How it ends
 //
 // When the context of Run ends, /readyz says so, the Orchestrator is drained while its answers
-// are still carried out, then streams end, then the server. Handlers of streams watch Ending.
+// are still carried out, then Handlers.Close ends the streams, then the server ends.
 //
 // # What not to do
 //

@@ -30,7 +30,7 @@ type Options struct {
 	Metrics http.Handler
 	// Checks say how the parts are, for /readyz. They may take a second.
 	Checks func(ctx context.Context) []Check
-	// Drain ends the work behind the handlers; its context ends with server.limits.drain.
+	// Drain ends the work behind the handlers, then their streams; its context ends with server.limits.drain.
 	Drain func(ctx context.Context) error
 	// Version is what /version answers.
 	Version any

@@ -103,9 +103,12 @@ func TestRefusesToStart(t *testing.T) {
 	g, err := access.NewGuard(access.GuardOptions{})
 	require.NoError(t, err)
 	at := func(o Options) string {
-		s, err := NewServer(o)
+		ln, err := takeAddress(o.Config.Listen)
 		if err == nil {
-			require.NoError(t, s.Close())
+			defer func() { require.NoError(t, ln.Close()) }()
+			_, err = newServer(ln, o)
+		}
+		if err == nil {
 			return ""
 		}
 		var p *skills.PathError

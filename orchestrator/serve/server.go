@@ -10,8 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"path"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,8 +39,6 @@ type Server struct {
 	http    *http.Server
 
 	draining atomic.Bool
-	ending   chan struct{} // closed once work has ended
-	endOnce  sync.Once
 }
 
 // takeAddress takes the address of server.listen, so that one that can't be had is an error of the
@@ -53,23 +51,10 @@ func takeAddress(address string) (net.Listener, error) {
 	return ln, nil
 }
 
-// NewServer takes the address and reads the certificate. The errors are *skills.PathError with
-// their place below server.
-func NewServer(o Options) (*Server, error) {
-	ln, err := takeAddress(o.Config.Listen)
-	if err != nil {
-		return nil, err
-	}
-	s, err := newServerOn(ln, o)
-	if err != nil {
-		return nil, errors.Join(err, ln.Close())
-	}
-	return s, nil
-}
-
-// newServerOn is NewServer on a listener that is there already.
-func newServerOn(ln net.Listener, o Options) (*Server, error) {
-	s := &Server{o: o, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), trusted: o.Config.ProxyNetworks(), ending: make(chan struct{})}
+// newServer reads the certificate and puts the handlers behind the listener. The errors are *skills.PathError with their
+// place below server.
+func newServer(ln net.Listener, o Options) (*Server, error) {
+	s := &Server{o: o, log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), trusted: o.Config.ProxyNetworks()}
 	if o.Guard == nil {
 		return nil, errors.New("the server needs a guard")
 	}
@@ -103,21 +88,9 @@ func (s *Server) newHTTPServer() *http.Server {
 	srv := &http.Server{
 		Handler: s.newHandler(), MaxHeaderBytes: maxHeaders, ReadHeaderTimeout: l.HeaderTimeout, ReadTimeout: l.ReadTimeout,
 		IdleTimeout: l.IdleTimeout, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
-			return context.WithValue(ctx, endingKey{}, (<-chan struct{})(s.ending))
-		},
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 250, WriteByteTimeout: writeTime, SendPingTimeout: l.IdleTimeout},
 	}
 	return srv
-}
-
-type endingKey struct{}
-
-// Ending is closed when the work behind the handlers has ended: streams end then. It is nil, which
-// is never, where no Server carries the request.
-func Ending(ctx context.Context) <-chan struct{} {
-	c, _ := ctx.Value(endingKey{}).(<-chan struct{})
-	return c
 }
 
 // trusts reports whether an address is that of a declared proxy.
@@ -132,7 +105,7 @@ func (s *Server) Addr() string { return s.ln.Addr().String() }
 func (s *Server) URL() string { return urlOf(s.o.Config, s.Addr()) }
 
 // Run serves until ctx ends, and then ends without losing work: /readyz says no, Options.Drain
-// ends the work while answers are carried out, streams end, and connections close. The error is
+// ends the work and then the streams, while answers are carried out, and connections close. The error is
 // that of a server that broke, or of the drain. Run it once.
 func (s *Server) Run(ctx context.Context) error {
 	ended := make(chan error, 1)
@@ -157,7 +130,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return err
 }
 
-// drain ends the work, then the streams, then the connections.
+// drain ends the work and the streams, then the connections.
 func (s *Server) drain(ctx context.Context) (err error) {
 	s.draining.Store(true)
 	ctx = context.WithoutCancel(ctx)
@@ -166,7 +139,6 @@ func (s *Server) drain(ctx context.Context) (err error) {
 		err = s.o.Drain(draining)
 		cancel()
 	}
-	s.endStreams()
 	closing, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
 	if serr := s.http.Shutdown(closing); serr != nil {
@@ -176,14 +148,8 @@ func (s *Server) drain(ctx context.Context) (err error) {
 	return err
 }
 
-// endStreams tells streams to end.
-func (s *Server) endStreams() { s.endOnce.Do(func() { close(s.ending) }) }
-
 // Close lets the address go where Run never ran.
-func (s *Server) Close() error {
-	s.endStreams()
-	return s.ln.Close()
-}
+func (s *Server) Close() error { return s.ln.Close() }
 
 // newHandler puts handlers on their paths.
 func (s *Server) newHandler() http.Handler {
@@ -205,16 +171,35 @@ func (s *Server) newHandler() http.Handler {
 	}
 
 	api := s.o.Guard.Wrap(orNothing(s.o.API))
-	handle("api", api, "/v1/", "/api/", "/openapi.yaml")
+	// Each folder is named with and without its slash: the mux would send callers from one to the other.
+	handle("api", api, "/v1", "/v1/", "/api", "/api/", "/openapi.yaml") // a mux sends /v1 elsewhere where /v1/ alone is there
 	if s.o.Docs != nil {
 		handle("docs", s.o.Guard.WrapOpen(s.o.Docs), "/openapi.json", "/docs")
 	} else {
 		handle("api", api, "/openapi.json")
 	}
-	handle("door", s.o.Guard.Wrap(orNothing(s.o.Door)), "/assistants/v1/")
-	handle("proxy", s.o.Proxy, "/proxy/")
+	handle("door", s.o.Guard.Wrap(orNothing(s.o.Door)), "/assistants/v1", "/assistants/v1/")
+	handle("proxy", s.o.Proxy, "/proxy", "/proxy/")
 	handle("pages", s.o.Guard.WrapOpen(orNothing(s.o.Pages)), "/")
-	return s.wrapAll(mux)
+	unplain := nameArea("none", s.o.Guard.WrapOpen(http.HandlerFunc(onUnplain)))
+	return s.wrapAll(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isPlainPath(r.URL.EscapedPath()) {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		unplain.ServeHTTP(w, r) // the mux would send the caller elsewhere, before the guard is asked
+	}))
+}
+
+// isPlainPath reports whether a path has no empty part and no dots to go by.
+func isPlainPath(p string) bool {
+	c := path.Clean(p)
+	return c == p || c != "/" && c+"/" == p
+}
+
+// onUnplain answers for paths that two readers could take in two ways.
+func onUnplain(w http.ResponseWriter, r *http.Request) {
+	problem.Write(w, r, problem.New(problem.NotFound, "the path is not plain"))
 }
 
 // onNothing answers for paths that there are not.

@@ -107,7 +107,7 @@ func (s *Service) build(ctx context.Context, ln net.Listener, metrics http.Handl
 		h := s.handlers
 		o.API, o.Docs, o.Door, o.Proxy, o.Pages = h.API, h.Docs, h.Door, h.Proxy, h.Pages
 	}
-	if s.Server, err = newServerOn(ln, o); err == nil && p.Reloading.Load != nil {
+	if s.Server, err = newServer(ln, o); err == nil && p.Reloading.Load != nil {
 		s.watch = watchConfiguration(p.Reloading, s.live.Orchestrator, s.live.Log)
 	}
 	return err

@@ -35,7 +35,7 @@ CREATE TABLE assistant_said (
 	conversation TEXT NOT NULL,
 	digest BLOB NOT NULL,
 	PRIMARY KEY (conversation, digest)
-) STRICT, WITHOUT ROWID;`}
+) STRICT, WITHOUT ROWID;`, `CREATE INDEX assistant_threads_used ON assistant_threads (used);`}
 
 const (
 	sqlNamed = `SELECT owner, user, pending, approvals FROM assistant_threads WHERE conversation = ?`
@@ -48,9 +48,9 @@ ON CONFLICT (conversation) DO NOTHING`
 	sqlKnown   = `SELECT 1 FROM assistant_said WHERE conversation = ? AND digest = ?`
 	sqlSay     = `INSERT INTO assistant_said (conversation, digest) VALUES (?, ?) ON CONFLICT DO NOTHING`
 	sqlOldSaid = `DELETE FROM assistant_said WHERE conversation IN
-(SELECT conversation FROM assistant_threads WHERE named = 0 AND used < ? LIMIT 20)`
-	sqlOldOwn = `DELETE FROM assistant_threads WHERE named = 0 AND used < ?
-AND conversation NOT IN (SELECT conversation FROM assistant_said)`
+(SELECT conversation FROM assistant_threads WHERE used < ? ORDER BY used LIMIT 20)`
+	sqlOld = `DELETE FROM assistant_threads WHERE used < ?
+AND NOT EXISTS (SELECT 1 FROM assistant_said s WHERE s.conversation = assistant_threads.conversation)`
 	sqlHasTable   = `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'assistant_threads'`
 	sqlSaidOfUser = `DELETE FROM assistant_said WHERE conversation IN (SELECT conversation FROM assistant_threads WHERE user = ?)`
 	sqlOfUser     = `DELETE FROM assistant_threads WHERE user = ?`
@@ -66,7 +66,8 @@ type Options struct {
 	Key [32]byte
 	// Idle is after how long without use a token's own conversation is left for a new one.
 	Idle time.Duration
-	// Keep is how long a token's own conversation is known after its last use, at least 48 hours.
+	// Keep is how long a conversation is known after its last use, at least 48 hours: as long as the journal has what
+	// was said in it. One with a name has the same id when it is used again.
 	Keep time.Duration
 	// Now is the clock.
 	Now func() time.Time
@@ -88,14 +89,15 @@ type Thread struct {
 	// Pending is the request whose answer was not told, and Approvals the questions that it waits for.
 	Pending   string
 	Approvals []string
-	fresh     bool // it was begun for this request
+	fresh     bool // it is not written down
+	named     bool // the token has a name for it
 }
 
 // Said is a message.
 type Said struct{ Role, Text string }
 
-// Find returns the conversation that the token calls so, or the token's own where the name is empty, which it
-// begins where there is none. What two tokens call by one name are two conversations, and none of those that
+// Find returns the conversation that the token calls so, or the token's own where the name is empty. One that is new is
+// written down by Begin. What two tokens call by one name are two conversations, and none of those that
 // began elsewhere. The error is the store's.
 func (s *Threads) Find(ctx context.Context, owner, user, name string) (Thread, error) {
 	t := Thread{Owner: owner, User: user, Name: name}
@@ -116,8 +118,8 @@ func (s *Threads) Find(ctx context.Context, owner, user, name string) (Thread, e
 		}
 		t.Pending = ""
 	}
-	t.fresh = true
-	return t, s.begin(ctx, t, 1)
+	t.fresh, t.named = true, true
+	return t, nil
 }
 
 // ofToken is the kind of owner whose names for conversations are these: a token, for one user.
@@ -136,20 +138,23 @@ func (s *Threads) findOwn(ctx context.Context, t Thread) (Thread, error) {
 		return t, err
 	}
 	t.Conversation, t.fresh = sentinel.NewID(), true
-	return t, s.begin(ctx, t, 0)
+	return t, nil
 }
 
-// begin writes down a conversation, and drops what is old.
-func (s *Threads) begin(ctx context.Context, t Thread, named int) error {
+// Begin writes down a conversation that is new, once it has opened, and drops what is old. The error is the store's.
+func (s *Threads) Begin(ctx context.Context, t Thread) error {
+	if !t.fresh {
+		return nil
+	}
 	now := s.o.Now()
 	old := now.Add(-max(s.o.Keep, keepAtLeast)).UnixMilli()
 	return s.o.Store.Submit(ctx, func(tx *store.Tx) error {
-		for _, sweep := range []string{sqlOldSaid, sqlOldOwn} {
+		for _, sweep := range []string{sqlOldSaid, sqlOld} {
 			if _, err := tx.Exec(sweep, old); err != nil {
 				return err
 			}
 		}
-		_, err := tx.Exec(sqlBegin, t.Conversation, t.Owner, t.User, named, now.UnixMilli())
+		_, err := tx.Exec(sqlBegin, t.Conversation, t.Owner, t.User, t.named, now.UnixMilli())
 		return err
 	})
 }

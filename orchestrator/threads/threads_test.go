@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ func TestForgetTx(t *testing.T) {
 	begin := func(owner, user, name string) Thread {
 		th, err := all.Find(ctx, owner, user, name)
 		require.NoError(t, err)
+		require.NoError(t, all.Begin(ctx, th))
 		require.NoError(t, all.KeepSaid(ctx, th, said))
 		return th
 	}
@@ -49,4 +51,48 @@ func TestForgetTx(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, kept.Conversation, again.Conversation)
 	require.True(t, all.Knows(ctx, again)(said[0]), "another conversation is still known")
+}
+
+// A conversation that never opened leaves no row, and one that was not used for as long as its texts are kept goes with its
+// digests, named or not. Under its name the token finds the same conversation again.
+func TestOldThreadsGo(t *testing.T) {
+	ctx := t.Context()
+	st, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "vedette.db")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, st.Close()) })
+	now := time.Now()
+	all, err := Open(ctx, Options{Store: st, Idle: time.Hour, Keep: 72 * time.Hour, Now: func() time.Time { return now }})
+	require.NoError(t, err)
+	count := func(table string) (n int) {
+		require.NoError(t, st.Reader().QueryRow(ctx, "SELECT count(*) FROM "+table).Scan(&n))
+		return n
+	}
+	begin := func(name string) Thread {
+		th, err := all.Find(ctx, "t1", "ann", name)
+		require.NoError(t, err)
+		require.NoError(t, all.Begin(ctx, th))
+		require.NoError(t, all.KeepSaid(ctx, th, []Said{{"user", "hello"}}))
+		return th
+	}
+	_, err = all.Find(ctx, "t1", "ann", "never")
+	require.NoError(t, err)
+	require.Zero(t, count("assistant_threads"))
+	old := begin("c1")
+	begin("")
+	for n := range 60 {
+		begin(fmt.Sprint("more", n))
+	}
+	now = now.Add(71 * time.Hour)
+	used := begin("more7")
+	now = now.Add(2 * time.Hour)
+	for n := range 4 { // a few with each that begins
+		begin(fmt.Sprint("new", n))
+	}
+	require.Equal(t, 5, count("assistant_threads"))
+	require.Equal(t, 5, count("assistant_said"))
+	require.Equal(t, used.Conversation, begin("more7").Conversation)
+	again, err := all.Find(ctx, "t1", "ann", "c1")
+	require.NoError(t, err)
+	require.Equal(t, old.Conversation, again.Conversation)
+	require.False(t, all.Knows(ctx, again)(Said{"user", "hello"}))
 }
