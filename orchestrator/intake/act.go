@@ -266,7 +266,8 @@ func (p *Pipeline) runSkill(
 	if err != nil {
 		return nil, err
 	}
-	defer p.flights.follow(actionCall(a.owner.request), f)()
+	leave := p.flights.follow(actionCall(a.owner.request), f)
+	defer leave()
 	desk := p.o.Checkpoint.Numbered(g)
 	if resumed {
 		if _, err := desk.Resume(ctx, 0, 1); err != nil {

@@ -15,6 +15,7 @@ import (
 
 // memoryFolder is a folder on a memory file system, where there is one.
 func memoryFolder(b *testing.B) string {
+	b.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "intake")
 	if err != nil {
 		return b.TempDir()
@@ -24,7 +25,8 @@ func memoryFolder(b *testing.B) string {
 }
 
 // text2KB is a request of 2 KB.
-var text2KB = "Find 3 experts about taxes for 4000 euros by 2026-12-24. " + strings.Repeat("We looked at this for a while and would be glad of help. ", 34)
+var text2KB = "Find 3 experts about taxes for 4000 euros by 2026-12-24. " +
+	strings.Repeat("We looked at this for a while and would be glad of help. ", 34)
 
 // BenchmarkProcess is a request of 2 KB through all stages but models and people, with every record durable: one after
 // the other, where p99-ms is the time that one in a hundred took or more, and many at a time.

@@ -79,12 +79,12 @@ func (t turns) open(ctx context.Context, r Request, advisory bool) error {
 func (t turns) awaitApprover(ctx context.Context, request string) {
 	f := t.flights.find(request)
 	for f != nil {
-		_, _, over, changed := f.look()
-		if over {
+		s := f.look()
+		if s.over {
 			return
 		}
 		select {
-		case <-changed:
+		case <-s.changed:
 		case <-ctx.Done():
 			return
 		}

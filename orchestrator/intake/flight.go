@@ -40,31 +40,36 @@ func (f *flight) finish(a Answer, err error) {
 	f.changed = make(chan struct{})
 }
 
+// sight is where a request stood when it was looked at.
+type sight struct {
+	now  Answer
+	err  error
+	over bool
+	// changed is closed when it stands elsewhere.
+	changed <-chan struct{}
+}
+
 // look returns where the request stands, and what tells of a change.
-func (f *flight) look() (a Answer, err error, over bool, changed <-chan struct{}) { //nolint:revive // the error is the request's
+func (f *flight) look() sight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.now, f.err, f.over, f.changed
+	return sight{f.now, f.err, f.over, f.changed}
 }
 
 // await waits until the request has its end, or a person is asked. A caller that leaves gets where it stands.
 func (f *flight) await(ctx context.Context) (Answer, error) {
 	for {
-		a, err, over, changed := f.look()
+		s := f.look()
 		switch {
-		case over && errors.Is(err, errLeft): // the process ends; the request waits on
-			return a, nil
-		case over && err != nil:
-			return Answer{}, err
-		case over:
-			return a, nil
-		case a.Status == PendingApproval && a.Approval != "":
-			return a, nil
+		case s.over && s.err != nil && !errors.Is(s.err, errLeft): // after errLeft the request waits on, and the process ends
+			return Answer{}, s.err
+		case s.over, s.now.Status == PendingApproval && s.now.Approval != "":
+			return s.now, nil
 		}
 		select {
-		case <-changed:
+		case <-s.changed:
 		case <-ctx.Done():
-			return a, nil
+			return s.now, nil
 		}
 	}
 }

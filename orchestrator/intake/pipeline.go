@@ -313,8 +313,8 @@ func (p *Pipeline) Look(ctx context.Context, request, user string) (Answer, erro
 		return Answer{}, ErrUnknownRequest
 	}
 	if f := p.flights.find(request); f != nil && f.owner.user == user {
-		if a, _, over, _ := f.look(); !over {
-			return a, nil
+		if s := f.look(); !s.over {
+			return s.now, nil
 		}
 	}
 	s, err := p.book.readState(ctx, request, user)
