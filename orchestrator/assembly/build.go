@@ -70,12 +70,10 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.counts.limiter.GreetStore(ctx)
-	if p.Intake != nil {
-		if err := p.Intake.Resume(ctx); err != nil {
+	if !o.Supervised {
+		if err := p.ResumeIntents(ctx); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
-	}
-	if !o.Supervised {
 		p.startBackground(ctx)
 	}
 	return p, nil

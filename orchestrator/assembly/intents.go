@@ -31,6 +31,12 @@ type (
 	IntentConfirm = intents.UserAnswer
 )
 
+// Why the intent of a request could not be made: the process is ending, or too many requests are under way.
+var (
+	ErrIntentClosed = intents.ErrClosed
+	ErrIntentBusy   = intents.ErrBusy
+)
+
 // IsolateParsers is the value of Options.ParserIsolation that reads each text in a process of its own.
 const IsolateParsers = intents.OwnProcess
 
@@ -111,6 +117,15 @@ func buildIntake(p *Parts, o Options) error {
 	}
 	p.intakeServices = append(in.Services(p.Intake, o.Log), intents.Service{ID: "alarms", Run: alarms.Run})
 	return nil
+}
+
+// ResumeIntents goes on with the requests of intents that an earlier process left. Its events come at once, so with Options.Supervised
+// the program calls it once it can hear them, before the first request. Otherwise Build does. The error is the store's.
+func (p *Parts) ResumeIntents(ctx context.Context) error {
+	if p.Intake == nil {
+		return nil
+	}
+	return p.Intake.Resume(ctx)
 }
 
 // newAlarms makes what tells the channels of approvals of blocked texts.

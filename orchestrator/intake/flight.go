@@ -19,6 +19,29 @@ type flight struct {
 	now     Answer
 	err     error
 	over    bool
+	// held is closed once a question about the request's call is on record.
+	held     chan struct{}
+	holdOnce sync.Once
+}
+
+// putTime bounds how long a question is still put once the process is ending.
+const putTime = 5 * time.Second
+
+// questionContext is for a call that puts a question to a person. It ends with ctx once the question is on record, so that the next
+// process puts it again. A call that is cut off before is denied for good.
+func (f *flight) questionContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	own, end := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		defer end()
+		last := time.NewTimer(putTime)
+		defer last.Stop()
+		select {
+		case <-f.held:
+		case <-last.C:
+		case <-own.Done():
+		}
+	})
+	return own, func() { stop(); end() }
 }
 
 // set says where the request stands.
@@ -124,7 +147,7 @@ func (fs *flights) begin(o owner, first Answer, run func(context.Context, *fligh
 	if err := fs.refuse(); err != nil {
 		return nil, err
 	}
-	f := &flight{owner: o, changed: make(chan struct{}), now: first}
+	f := &flight{owner: o, changed: make(chan struct{}), held: make(chan struct{}), now: first}
 	fs.list[o.request] = f
 	fs.work.Go(func() {
 		a, err := first, errors.New("the request broke")
@@ -218,15 +241,19 @@ func (fs *flights) follow(callID string, f *flight) (leave func()) {
 	}
 }
 
-// onEvent tells a flight that people can find the question about its call.
+// onEvent tells a flight that the question about its call is on record, and that people can find it.
 func (fs *flights) onEvent(e sentinel.Event) {
-	if e.Kind != sentinel.EventAsked {
+	if e.Kind != sentinel.EventAsked && e.Kind != sentinel.RecordHeld {
 		return
 	}
 	fs.mu.Lock()
 	f := fs.byCalls[e.Call.Proposed().ID()]
 	fs.mu.Unlock()
 	if f == nil {
+		return
+	}
+	if e.Kind == sentinel.RecordHeld {
+		f.holdOnce.Do(func() { close(f.held) })
 		return
 	}
 	f.set(func(a *Answer) {
