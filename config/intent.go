@@ -46,6 +46,9 @@ type Intent struct {
 	Approve string `yaml:"approve" json:",omitempty" cfg:"enum=when_needed|always"`
 	// Hard says what becomes of a hard mismatch: "approve" asks an approver, "block" denies it.
 	Hard string `yaml:"hard" json:",omitempty" cfg:"enum=approve|block"`
+	// Conversations is Assistant.Intent for conversations that no assistant leads; empty is the strictest that any assistant has:
+	// see Config.ConversationIntent.
+	Conversations string `yaml:"conversations" json:",omitempty" cfg:"enum=required|advisory|off"`
 	// Lifetime is how long a trusted intent is valid.
 	Lifetime time.Duration `yaml:"lifetime" json:",omitempty" cfg:"min=1s,max=24h"`
 	// MaxText is the greatest size of a text in bytes.
@@ -58,6 +61,21 @@ type Intent struct {
 
 // IsOn reports whether intents are configured.
 func (i Intent) IsOn() bool { return len(i.Actions) > 0 }
+
+// ConversationIntent is what the trusted intent of a request is to conversations that no assistant leads: required, advisory or off.
+// Without intent.conversations it is the strictest that any assistant has, so no way past an assistant is a wider one.
+func (c *Config) ConversationIntent() string {
+	if c.Intent.Conversations != "" {
+		return c.Intent.Conversations
+	}
+	strictest := "off"
+	for _, a := range c.Assistants {
+		if a.Intent == "required" || a.Intent == "advisory" && strictest == "off" {
+			strictest = a.Intent
+		}
+	}
+	return strictest
+}
 
 // IntentAction is something that users can ask for.
 type IntentAction struct {
