@@ -85,9 +85,11 @@ func TestIntentMistakes(t *testing.T) {
 			`intent.currency: unknown currency "JPY"; known are EUR, USD, GBP, CHF`},
 		"a family": {"  detector: {families: {sqll: block}}\n  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
 			`unknown key "sqll"; did you mean "sql"?`},
-		"two classifiers": {"  detector: {classifier: {model: small, url: 'https://x.example'}}\n  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
+		"two classifiers": {"  detector: {classifier: {model: small, url: 'https://x.example'}}\n" +
+			"  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
 			`vedette.yaml:4:26: intent.detector.classifier needs one place to ask; write model or url`},
-		"a classifier's token": {"  detector: {classifier: {model: small, token: abc}}\n  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
+		"a classifier's token": {"  detector: {classifier: {model: small, token: abc}}\n" +
+			"  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
 			`intent.detector.classifier.token is for a url`},
 		"a mode": {"  detector: {families: {sql: blok}}\n  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
 			`intent.detector.families.sql must be one of block, flag, ignore, not "blok"; did you mean "block"?`},
