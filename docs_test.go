@@ -2,6 +2,7 @@ package vedette
 
 import (
 	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -10,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -260,5 +262,27 @@ func TestArchitectureDrawsTheRooms(t *testing.T) {
 			continue
 		}
 		require.True(t, beside[pkg] && strings.Contains(drawing, path.Base(pkg)), "the drawing of the rooms leaves out %s", pkg)
+	}
+}
+
+// The page on intents has a row for each of the seed document's 55 and its six faults, and the tests that it names are there.
+func TestIntentPageNamesTests(t *testing.T) {
+	text, err := os.ReadFile("docs/intent.md")
+	require.NoError(t, err)
+	for n := 1; n <= 55; n++ {
+		require.Equal(t, 1, strings.Count(string(text), fmt.Sprintf("\n| I%d |", n)), "docs/intent.md, row I%d", n)
+	}
+	for n := 1; n <= 6; n++ {
+		require.Equal(t, 1, strings.Count(string(text), fmt.Sprintf("\n| %d: ", n)), "docs/intent.md, fault %d", n)
+	}
+	all := declaredTests(t)
+	named := regexp.MustCompile("`([a-z/-]+)\\.(Test\\w+)`").FindAllStringSubmatch(string(text), -1)
+	require.NotEmpty(t, named)
+	for _, m := range named {
+		found := false
+		for pkg, list := range all {
+			found = found || strings.HasSuffix("/"+pkg, "/"+m[1]) && slices.Contains(list, m[2])
+		}
+		require.True(t, found, "docs/intent.md names the test %s.%s, which is nowhere", m[1], m[2])
 	}
 }

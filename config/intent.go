@@ -62,21 +62,6 @@ type Intent struct {
 // IsOn reports whether intents are configured.
 func (i Intent) IsOn() bool { return len(i.Actions) > 0 }
 
-// ConversationIntent is what the trusted intent of a request is to conversations that no assistant leads: required, advisory or off.
-// Without intent.conversations it is the strictest that any assistant has, so no way past an assistant is a wider one.
-func (c *Config) ConversationIntent() string {
-	if c.Intent.Conversations != "" {
-		return c.Intent.Conversations
-	}
-	strictest := "off"
-	for _, a := range c.Assistants {
-		if a.Intent == "required" || a.Intent == "advisory" && strictest == "off" {
-			strictest = a.Intent
-		}
-	}
-	return strictest
-}
-
 // IntentAction is something that users can ask for.
 type IntentAction struct {
 	// Words are the phrases that name it.

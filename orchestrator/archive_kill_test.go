@@ -99,13 +99,14 @@ func dumpLiving(t *testing.T, path string) map[string]string {
 	rows, err := db.Query(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'ledger\_%' ESCAPE '\'
 AND name NOT IN ('store_kept', 'store_migrations')`)
 	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
 	var names []string
 	for rows.Next() {
 		var name string
 		require.NoError(t, rows.Scan(&name))
 		names = append(names, name)
 	}
-	require.NoError(t, errors.Join(rows.Err(), rows.Close()))
+	require.NoError(t, rows.Err())
 	out := map[string]string{}
 	for _, name := range names {
 		out[name] = dumpTable(t, db, name)
@@ -128,7 +129,7 @@ func dumpTable(t *testing.T, db *sql.DB, name string) string {
 			into[i] = &values[i]
 		}
 		require.NoError(t, rows.Scan(into...))
-		fmt.Fprintln(sum, values...)
+		_, _ = fmt.Fprintln(sum, values...)
 	}
 	require.NoError(t, rows.Err())
 	return fmt.Sprintf("%d rows, %x", n, sum.Sum(nil))

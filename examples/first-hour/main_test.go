@@ -103,7 +103,8 @@ func TestFirstHour(t *testing.T) {
 	port, err := owntest.FreePort()
 	require.NoError(t, err)
 	w.address = fmt.Sprintf("127.0.0.1:%d", port)
-	w.env = append(os.Environ(), "OPENAI_BASE_URL="+model.BaseURL(), "OPENAI_API_KEY=", fmt.Sprintf("PORT=%d", port), "GOFLAGS=-trimpath", "TZ=UTC")
+	w.env = append(os.Environ(), "OPENAI_BASE_URL="+model.BaseURL(), "OPENAI_API_KEY=",
+		fmt.Sprintf("PORT=%d", port), "GOFLAGS=-trimpath", "TZ=UTC")
 	w.dir = t.TempDir()
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -192,7 +193,7 @@ func (p *s3Place) findNext(ctx context.Context, origin string, behind int64) (si
 	if err != nil {
 		return 0, false, err
 	}
-	objects := append(list.Versions, list.DeleteMarkers...)
+	objects := slices.Concat(list.Versions, list.DeleteMarkers)
 	if len(objects) == 0 {
 		return 0, false, nil
 	}

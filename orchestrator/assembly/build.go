@@ -210,6 +210,7 @@ func (p *Parts) buildCheckpoint(ctx context.Context, o Options) error {
 		Registry: p.Registry, Gates: gs, Env: newEnvironment(cfg, false), Limiter: p.newLimiter(o), LimitsAway: away,
 		Approver: p.chooseApprover(o), AskTimeout: cfg.Approvals.Timeout, Readmit: o.Readmit,
 		Pending: sentinel.PendingLimits(cfg.Approvals.Pending),
+		Ended:   func(principal string) bool { return p.Tokens != nil && p.Tokens.Ended(principal) },
 		Pauser:  p.Pauses, Recorder: p.recorder, History: p.recorder, Marks: p.recorder, Habits: p.habits, Follows: newLayers(cfg),
 		Issuer: sign, Executors: execs, Queues: p.buildQueues(execs, natives),
 		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), Evidence: shown,
@@ -351,4 +352,13 @@ func (p *Parts) startBackground(ctx context.Context) {
 	for _, c := range p.couriers {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "notify", c.Run))
 	}
+}
+
+// ResumeIntents goes on with the requests of intents that an earlier process left. Its events come at once, so with Options.Supervised
+// the program calls it once it can hear them, before the first request. Otherwise Build does. The error is the store's.
+func (p *Parts) ResumeIntents(ctx context.Context) error {
+	if p.Intake == nil {
+		return nil
+	}
+	return p.Intake.Resume(ctx)
 }

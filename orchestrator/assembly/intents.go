@@ -119,15 +119,6 @@ func buildIntake(p *Parts, o Options) error {
 	return nil
 }
 
-// ResumeIntents goes on with the requests of intents that an earlier process left. Its events come at once, so with Options.Supervised
-// the program calls it once it can hear them, before the first request. Otherwise Build does. The error is the store's.
-func (p *Parts) ResumeIntents(ctx context.Context) error {
-	if p.Intake == nil {
-		return nil
-	}
-	return p.Intake.Resume(ctx)
-}
-
 // newAlarms makes what tells the channels of approvals of blocked texts.
 func newAlarms(p *Parts, o Options) (*notify.Alarms, error) {
 	list, err := newChannels(p.Config)

@@ -59,6 +59,8 @@ type Parser struct {
 	// AllGrants takes granted_skills_all, where a case has it, for
 	// granted_skills.
 	AllGrants bool
+	// Bound returns what of a case's grant holds for its request, which is empty where it has none. Nil takes all of it.
+	Bound func(request string, granted skills.Scope) skills.Scope
 }
 
 // Parse reads one line without deciding it. The *Error says why the line is no case.
@@ -81,6 +83,9 @@ func (p Parser) Parse(line []byte) (Case, *Error) {
 	scope, err := p.readGrantedScope(m)
 	if err != nil {
 		return c, err
+	}
+	if p.Bound != nil {
+		scope = p.Bound(g.requestText(), scope)
 	}
 	g.Skills = scope.List()
 	if c.Proposal.Skill, c.Proposal.Args, err = readProposal(m["proposed_action"]); err != nil {
@@ -149,6 +154,14 @@ func (g *grantFields) readFields(m map[string]jsontext.Value) *Error {
 	}
 	g.User, _, err = ReadText(m["user"], "user")
 	return err
+}
+
+// requestText is the user's words, empty where there are none.
+func (g *grantFields) requestText() string {
+	if g.Request == nil {
+		return ""
+	}
+	return *g.Request
 }
 
 func (p Parser) readGrantedScope(m map[string]jsontext.Value) (skills.Scope, *Error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vedette-dev/vedette/orchestrator/cases"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/skills"
 )
 
 // Decider judges calls and runs nothing; *sentinel.Checkpoint is one.
@@ -23,6 +24,8 @@ type Options struct {
 	// AllGrants takes granted_skills_all, where a case has it, for
 	// granted_skills.
 	AllGrants bool
+	// Ceiling bounds each grant by what the case's request asks for; nil bounds none.
+	Ceiling Ceiling
 	// Earlier are results of a run before: their lines are not decided again.
 	Earlier *Earlier
 	// Offline stands in for the servers of models; the Decider's Transport
@@ -33,6 +36,14 @@ type Options struct {
 	Retry *Retry
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+}
+
+// Ceiling says what a request lets agents call at most. *policy.Ceilings is one.
+type Ceiling interface {
+	// Bound returns what of a grant holds for a request: nothing where the request asks for nothing that is known.
+	Bound(ctx context.Context, request string, granted skills.Scope) skills.Scope
+	// Digest identifies what Bound goes by.
+	Digest() string
 }
 
 // Evaluator decides lines. It is safe for concurrent use where its Decider is.
@@ -88,7 +99,7 @@ func (e *Evaluator) decideLine(ctx context.Context, line []byte, s slots) (res R
 		return known, ctx.Err()
 	}
 	res.Line = digest
-	if res.Case, res.Err = e.lines.Parse(line); res.Err != nil {
+	if res.Case, res.Err = e.parserFor(ctx).Parse(line); res.Err != nil {
 		return res, ctx.Err()
 	}
 	start := e.o.Now()
@@ -115,6 +126,17 @@ func (e *Evaluator) decideLine(ctx context.Context, line []byte, s slots) (res R
 	}
 	res.Decision.Elapsed = e.o.Now().Sub(start) - res.waitedFor()
 	return res, err
+}
+
+// parserFor is what reads a line, with the ceiling of its request.
+func (e *Evaluator) parserFor(ctx context.Context) cases.Parser {
+	p := e.lines
+	if e.o.Ceiling != nil {
+		p.Bound = func(request string, granted skills.Scope) skills.Scope {
+			return e.o.Ceiling.Bound(ctx, request, granted)
+		}
+	}
+	return p
 }
 
 type errorLine struct {

@@ -32,6 +32,8 @@ type manifest struct {
 	// Answers is the digest of the file of answers; empty where models were
 	// asked.
 	Answers string `json:"answers"`
+	// Ceiling is the digest of what bounds grants; empty where nothing does.
+	Ceiling string `json:"ceiling,omitempty"`
 	// Build is the program's: another one may decide otherwise. Where no revision
 	// says which it is, it holds the digest of the program.
 	Build string `json:"build"`
@@ -47,7 +49,11 @@ func newManifest(cfg *config.Config, o RunOptions, a answered) (manifest, error)
 		return manifest{}, err
 	}
 	name, err := buildName(o.Build, exe)
-	return manifest{1, cfg.Digest(), o.Grants, o.NoReview, a.digest, name}, err
+	m := manifest{Format: 1, Policy: cfg.Digest(), Grants: o.Grants, NoReview: o.NoReview, Answers: a.digest, Build: name}
+	if o.Ceiling != nil {
+		m.Ceiling = o.Ceiling.Digest()
+	}
+	return m, err
 }
 
 // listDifferences says in words what two runs don't have in common.
@@ -63,6 +69,7 @@ func (m manifest) listDifferences(o manifest) []string {
 	add(m.Grants != o.Grants, "--grants (%s, now %s)", m.Grants, o.Grants)
 	add(m.NoReview != o.NoReview, "--no-review (%t, now %t)", m.NoReview, o.NoReview)
 	add(m.Answers != o.Answers, "--answers")
+	add(m.Ceiling != o.Ceiling, "--intent or --ceilings")
 	add(m.Build != o.Build, "the build of vedette (%s, now %s)", m.Build, o.Build)
 	return out
 }

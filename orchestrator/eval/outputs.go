@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -57,6 +59,9 @@ func checkFilesApart(o RunOptions, files []string) error {
 			}
 		}
 		ins := []output{{"--config", o.ConfigFile, ""}, {"--against", o.Against, ""}, {"--answers", o.Answers, ""}}
+		for _, flag := range slices.Sorted(maps.Keys(o.Inputs)) {
+			ins = append(ins, output{flag, o.Inputs[flag], ""})
+		}
 		for _, in := range append(ins, outs[:i]...) {
 			if in.name != "" && isSameFile(out.name, in.name) {
 				return &UsageError{fmt.Sprintf("%s is the file of %s too; name another", out, in.flag)}

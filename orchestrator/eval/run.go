@@ -43,6 +43,10 @@ type RunOptions struct {
 	// Prompts names the file that gets the requests to models; none is sent then.
 	// Answers names the file that answers them.
 	Prompts, Answers string
+	// Ceiling bounds each case's grant by what its request asks for; nil bounds none. Inputs are further files that the
+	// run goes by, by their flags, so that none is written over.
+	Ceiling Ceiling
+	Inputs  map[string]string
 	// Tables are those that the report has besides.
 	Tables Tables
 	// NoReview leaves the model review out. ReviewOff does so too, for a program that
@@ -294,6 +298,7 @@ func pricesOfModels(cfg *config.Config) map[string]Price {
 func (r *Run) decideAll(ctx context.Context, d *assembly.Decider) error {
 	ev := NewEvaluator(Options{
 		Decider: d, AllGrants: r.o.Grants == "all", Earlier: r.results.earlier, Offline: r.offline, Retry: r.newRetryPolicy(),
+		Ceiling: r.o.Ceiling,
 	})
 	defer r.progress.endProgress()
 	for _, name := range r.files {

@@ -172,7 +172,11 @@ func (r *run) decideRecorded(ctx context.Context) error {
 
 // readCalls reads the calls up to a place, the oldest first.
 func (r *run) readCalls(ctx context.Context, last int64, ready chan<- batch) (err error) {
-	defer contain(&err)
+	defer func() {
+		if recover() != nil {
+			err = errBroken
+		}
+	}()
 	for place := (*int64)(nil); ; {
 		page, next, err := r.o.Chosen.Query.ReadOldest(ctx, r.sealed.Ledger, place, pageSize)
 		if err != nil {
@@ -197,12 +201,8 @@ func (r *run) readCalls(ctx context.Context, last int64, ready chan<- batch) (er
 	}
 }
 
-// contain makes an error of a panic. Its value may be anything, so it isn't told.
-func contain(err *error) {
-	if recover() != nil {
-		*err = errors.New("a replay broke; please report it")
-	}
-}
+// errBroken is what a panic becomes. Its value may be anything, so it isn't told.
+var errBroken = errors.New("a replay broke; please report it")
 
 // readValues reads what the journal has of calls.
 func (r *run) readValues(ctx context.Context, calls []*call) error {
@@ -237,7 +237,11 @@ func (r *run) decideAll(ctx context.Context, calls []*call) error {
 	g, inner := errgroup.WithContext(ctx)
 	for i, d := range r.deciders {
 		g.Go(func() (err error) {
-			defer contain(&err)
+			defer func() {
+				if recover() != nil {
+					err = errBroken
+				}
+			}()
 			for _, c := range shares[i] {
 				if err := d.decide(inner, c); err != nil {
 					return fmt.Errorf("decision %s can't be made again: %w", c.record.Decision, err)

@@ -230,11 +230,12 @@ func TestCleanOlderWaitsForReaders(t *testing.T) {
 	require.NoError(t, err)
 	rows, err := reader.Query(t.Context(), "SELECT n FROM big")
 	require.NoError(t, err)
+	defer func() { require.NoError(t, rows.Close()) }()
 	require.True(t, rows.Next())
 	_, err = s.Succeed(t.Context(), nil)
 	require.NoError(t, err)
 	require.ErrorIs(t, s.CleanOlder(t.Context()), ErrBusy)
-	require.NoError(t, rows.Close())
+	require.NoError(t, rows.Close()) //nolint:sqlclosecheck // what the file waits for
 	require.NoError(t, rows.Err())
 	require.NoError(t, reader.Close())
 	require.NoError(t, s.CleanOlder(t.Context()))

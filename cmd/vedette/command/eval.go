@@ -1,8 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -10,13 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vedette-dev/vedette/orchestrator/eval"
+	"github.com/vedette-dev/vedette/orchestrator/policy"
 )
 
 // evalCommand is `vedette eval`.
 type evalCommand struct {
 	*app
 	eval.RunOptions
-	json bool
+	json                    bool
+	intent, ceilings, today string
 }
 
 func newEvalCommand(a *app) *cobra.Command {
@@ -45,7 +50,12 @@ run ends with 1 where it stays away or a case could not be judged. --against lis
 run decided otherwise. --print-prompts writes the requests to models that have no
 answer and sends none, --answers reads answers back in: docs/eval.md shows how a
 model is measured that can't be reached from here. --signals shows what each signal
-of the judge, and each code of other gates, did to the decisions.`,
+of the judge, and each code of other gates, did to the decisions.
+
+--intent FILE reads each request by the intents of that configuration, with rules
+alone. What a case is granted is then within the grants of its action, and nothing
+where its request has no intent. --ceilings FILE says in JSON which skills each action
+may use, instead of intent.actions.NAME.grants.`,
 		Example: `  vedette eval --cases 'cases/*.jsonl'
   vedette eval --config vedette.yaml --cases cases/shell.jsonl --no-review --json
   vedette eval --cases mail.jsonl --no-review --signals
@@ -79,6 +89,9 @@ func (c *evalCommand) addFlags(cmd *cobra.Command) {
 	fl.DurationVar(&c.Wait, "wait", 5*time.Minute, "how long a model that is away is waited for; 0s takes its failures for results")
 	fl.StringVar(&c.Against, "against", "", "compare with `FILE`, the results of an earlier run")
 	fl.BoolVar(&c.FailOnWorse, "fail-on-worse", false, "with --against, exit 3 where a right decision became wrong")
+	fl.StringVar(&c.intent, "intent", "", "bound grants by what requests ask for: the configuration `FILE` reads them")
+	fl.StringVar(&c.ceilings, "ceilings", "", "with --intent, a JSON `FILE` that says which skills each action may use")
+	fl.StringVar(&c.today, "today", "", "with --intent, the `DAY` on which requests are read, as 2026-12-31 (default the day of the run)")
 	fl.StringVar(&c.Prompts, "print-prompts", "", "write the requests to models to `FILE` and send none")
 	fl.StringVar(&c.Answers, "answers", "", "answer the requests to models from `FILE` and send none")
 }
@@ -88,6 +101,15 @@ func (c *evalCommand) run(ctx context.Context) error {
 	o.ReviewOff, o.Open, o.Messages, o.Print = c.opts.NoReview, c.openCases, c.err, c.printReport
 	b := readBuild(debug.ReadBuildInfo())
 	o.Build = eval.Build{Version: b.Version, Revision: b.Revision, Modified: b.Modified}
+	o.Inputs = map[string]string{"--intent": c.intent, "--ceilings": c.ceilings}
+	bounds, end, err := c.openCeilings()
+	if err != nil {
+		return err
+	}
+	defer end()
+	if bounds != nil {
+		o.Ceiling = bounds
+	}
 	run, err := eval.NewRun(o)
 	if err != nil {
 		return err
@@ -96,7 +118,47 @@ func (c *evalCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return run.Do(ctx, cfg)
+	err = run.Do(ctx, cfg)
+	if bounds != nil {
+		requests, with := bounds.Read()
+		c.tellNote("%d of %d requests have an intent", with, requests)
+	}
+	return err
+}
+
+// openCeilings reads what bounds the grants; nil where nothing does.
+func (c *evalCommand) openCeilings() (*policy.Ceilings, func(), error) {
+	switch {
+	case c.intent == "" && c.ceilings == "" && c.today == "":
+		return nil, func() {}, nil
+	case c.intent == "":
+		return nil, nil, usageError("--ceilings and --today are for requests that --intent FILE reads")
+	}
+	ic := &intentCommand{app: c.app, config: c.intent, rules: true}
+	if c.today != "" {
+		day, err := time.Parse(time.DateOnly, c.today)
+		if err != nil {
+			return nil, nil, usageError(fmt.Sprintf("--today %q is no day; write it as 2026-12-31", c.today))
+		}
+		ic.now = func() time.Time { return day }
+	}
+	r, err := ic.openRehearsal()
+	if err != nil {
+		return nil, nil, err
+	}
+	var text []byte
+	if c.ceilings != "" {
+		if text, err = os.ReadFile(c.ceilings); err != nil {
+			r.Close()
+			return nil, nil, err
+		}
+	}
+	bounds, err := policy.NewCeilings(r, text)
+	if err != nil {
+		r.Close()
+		return nil, nil, fmt.Errorf("%s: %w", cmp.Or(c.ceilings, c.intent), err)
+	}
+	return bounds, r.Close, nil
 }
 
 func (c *evalCommand) printReport(r eval.RunReport) error {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/user"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,7 @@ type intentCommand struct {
 	*app
 	config, user string
 	rules, json  bool
+	now          func() time.Time // nil is time.Now
 }
 
 func (c *intentCommand) addFlags(cmd *cobra.Command, acts bool) {
@@ -81,7 +83,7 @@ func (c *intentCommand) openRehearsal() (*policy.Rehearsal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return policy.NewRehearsal(policy.RehearsalOptions{Config: cfg, Rules: c.rules, User: c.userOr(), Log: p.Log})
+	return policy.NewRehearsal(policy.RehearsalOptions{Config: cfg, Rules: c.rules, User: c.userOr(), Log: p.Log, Now: c.now})
 }
 
 // consider takes the text through the stages without acting.

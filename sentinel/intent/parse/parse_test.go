@@ -378,3 +378,30 @@ func BenchmarkParse(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkModels measures that parsers wait for the slowest of them alone: models that take 20 and 60 ms, and one that hangs
+// beside them until its 100 ms are over.
+func BenchmarkModels(b *testing.B) {
+	after := func(delay string) string {
+		return strings.Replace(answer(found), "reply: {", "reply: {delay: "+delay+", ", 1)
+	}
+	_, quick := serve(b, after("20ms"))
+	_, slow := serve(b, after("60ms"))
+	_, hangs := serve(b, "rules:\n  - reply: {hang: true}\n")
+	for name, parsers := range map[string][]parse.Parser{
+		"slowest_60ms": {rules(), model("quick", 75, quick), model("slow", 80, slow)},
+		"timeout_100ms": {rules(), model("quick", 75, quick), {
+			ID: "hangs", Trust: 80, Model: hangs, Words: told(), Timeout: 100 * time.Millisecond,
+		}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			// The breaker stays closed, so that the one that hangs is asked each time.
+			e := newEnsemble(b, parse.Options{Isolation: parse.Goroutine, Parsers: parsers, Breaker: parse.Breaker{Failures: 1_000_000}})
+			for b.Loop() {
+				if got := e.Parse(b.Context(), parse.Input{Text: text, User: "ann"}); got[0].Failure != nil {
+					b.Fatal(got[0].Failure)
+				}
+			}
+		})
+	}
+}
