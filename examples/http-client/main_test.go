@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,60 +88,55 @@ func startServer(t *testing.T) place {
 	return p
 }
 
-var asking = regexp.MustCompile(`(?m)^\$ (ask|asBob) \$V(\S+)(?: -d '(.*)')?\n(\{.*\})$`)
+var (
+	asking  = regexp.MustCompile(`(?m)^\$ ((?:ask|asBob) \$V.*)\n(\{.*\})$`)
+	asShell = regexp.MustCompile(`(?m)^\$ ((?:ask|asBob)\(\) .*)$`)
+)
 
-// The requests of the page are answered as it says.
+// The requests of the page, as they stand in a shell with curl, are answered as it says.
 func TestTranscript(t *testing.T) {
-	page, err := os.ReadFile("README.md")
+	raw, err := os.ReadFile("README.md")
 	require.NoError(t, err)
+	page := string(raw)
 	p := startServer(t)
-	tokens := map[string]string{
-		"ask": strings.TrimSpace(p.vedette("token", "create", "client", "--user", "ann", "--human",
+	known := []string{
+		"V=http://127.0.0.1:" + p.port,
+		"TOKEN=" + strings.TrimSpace(p.vedette("token", "create", "client", "--user", "ann", "--human",
 			"--scope", "check", "--scope", "call", "--scope", "review")),
-		"asBob": strings.TrimSpace(p.vedette("token", "create", "person", "--user", "bob", "--scope", "approve")),
+		"BOB=" + strings.TrimSpace(p.vedette("token", "create", "person", "--user", "bob", "--scope", "approve")),
 	}
-	steps := asking.FindAllStringSubmatch(string(page), -1)
-	require.Len(t, steps, strings.Count(string(page), " $V/"))
-	known := map[string]string{}
+	shell := "set -eu\n"
+	for _, m := range asShell.FindAllStringSubmatch(page, -1) {
+		shell += m[1] + "\n"
+	}
+	steps := asking.FindAllStringSubmatch(page, -1)
+	require.Len(t, steps, strings.Count(page, " $V/"))
 	for _, m := range steps {
-		token, path, body := tokens[m[1]], m[2], m[3]
-		for name, value := range known {
-			path, body = strings.ReplaceAll(path, name, value), strings.ReplaceAll(body, name, value)
-		}
-		got := p.ask(token, path, body)
+		got := p.ask(shell+m[1]+"\n", known)
 		var want map[string]any
-		require.NoError(t, json.Unmarshal([]byte(m[4]), &want), m[4])
+		require.NoError(t, json.Unmarshal([]byte(m[2]), &want), m[2])
 		requirePart(t, want, got, m[0])
-		for key, name := range map[string]string{"approval": "$APPROVAL", "digest": "$DIGEST"} {
+		for key, name := range map[string]string{"approval": "APPROVAL=", "digest": "DIGEST="} {
 			if value, ok := got[key].(string); ok {
-				known[name] = value
+				known = append(known, name+value)
 			}
 		}
 		if id, ok := got["id"].(string); ok && strings.HasPrefix(id, "call-") {
-			known["$CALL"] = id
+			known = append(known, "CALL="+id)
 		}
 	}
 }
 
-// ask sends a request as curl does: GET without a body, POST with one.
-func (p place) ask(token, path, body string) map[string]any {
+// ask runs a command of the page and returns what it was answered.
+func (p place) ask(script string, known []string) map[string]any {
 	p.t.Helper()
-	method := http.MethodGet
-	if body != "" {
-		method = http.MethodPost
-	}
-	r, err := http.NewRequestWithContext(p.t.Context(), method, "http://127.0.0.1:"+p.port+path, strings.NewReader(body))
-	require.NoError(p.t, err)
-	r.Header.Set("Authorization", "Bearer "+token)
-	r.Header.Set("Content-Type", "application/json")
-	r.Close = true
-	res, err := http.DefaultClient.Do(r)
-	require.NoError(p.t, err)
-	defer res.Body.Close() //nolint:errcheck // it was read
-	raw, err := io.ReadAll(res.Body)
-	require.NoError(p.t, err)
+	var errs bytes.Buffer
+	cmd := exec.CommandContext(context.WithoutCancel(p.t.Context()), "sh", "-c", script)
+	cmd.Dir, cmd.Env, cmd.Stderr = p.dir, append(os.Environ(), known...), &errs
+	out, err := cmd.Output()
+	require.NoError(p.t, err, errs.String())
 	var got map[string]any
-	require.NoError(p.t, json.Unmarshal(raw, &got), string(raw))
+	require.NoError(p.t, json.Unmarshal(out, &got), string(out))
 	return got
 }
 

@@ -108,6 +108,7 @@ func people() []access.Wanted {
 		{Name: "ann", User: "ann", Scopes: all, UserTurns: human},
 		{Name: "bob", User: "bob", Scopes: all, UserTurns: human},
 		{Name: "chat", User: "ann", Scopes: []access.Scope{access.Chat}, UserTurns: human},
+		{Name: "robot", User: "ann", Scopes: []access.Scope{access.Chat}},
 		{Name: "check", User: "ann", Scopes: []access.Scope{access.Check}},
 		{Name: "narrow", User: "ann", Scopes: []access.Scope{access.Chat, access.Check, access.Call}, Skills: []string{"note.read"},
 			UserTurns: human},
@@ -221,7 +222,7 @@ func (h *house) grant(user, conversation string) sentinel.Grant {
 	h.t.Helper()
 	sc, err := skills.NewScope("mail.send", "note.read")
 	require.NoError(h.t, err)
-	req := "send the mail CANARY-request"
+	req := "send the mail CANARY-request to CANARY-to"
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: sentinel.NewID(), User: user, Conversation: conversation, Turn: "t1", Agent: "clerk",
 		Mission: "CANARY-mission", MissionBy: sentinel.ByOrchestrator,

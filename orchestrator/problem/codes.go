@@ -17,6 +17,7 @@ const (
 	ScopeMissing     Code = "scope_missing"
 	ForeignHost      Code = "foreign_host"
 	ForeignOrigin    Code = "foreign_origin"
+	Blocked          Code = "blocked"
 	NotAllowed       Code = "not_allowed"
 	NotFound         Code = "not_found"
 	MethodNotAllowed Code = "method_not_allowed"
@@ -78,6 +79,10 @@ var meanings = map[Code]meaning{
 	ForeignOrigin: {
 		http.StatusForbidden, "Another site's page may not call this",
 		"Call the API from a server, or from the server's own pages.",
+	},
+	Blocked: {
+		http.StatusForbidden, "The text was blocked",
+		"The detail says why. The same text is blocked again.",
 	},
 	NotAllowed: {
 		http.StatusForbidden, "The caller may not answer this approval",
