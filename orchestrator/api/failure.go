@@ -20,8 +20,8 @@ import (
 
 // everyCode are the problems that each operation may answer with.
 var everyCode = []problem.Code{
-	problem.BadRequest, problem.Unauthenticated, problem.ScopeMissing, problem.NotFound, problem.NotAcceptable, problem.Conflict, problem.Invalid,
-	problem.RateLimited, problem.HeadersTooLarge, problem.Internal, problem.Unavailable,
+	problem.BadRequest, problem.Unauthenticated, problem.ScopeMissing, problem.NotFound, problem.NotAcceptable, problem.Conflict,
+	problem.Invalid, problem.RateLimited, problem.HeadersTooLarge, problem.Internal, problem.Unavailable,
 }
 
 // describeProblems are the responses of what may go wrong in an operation, by their status.
