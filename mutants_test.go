@@ -456,6 +456,8 @@ var lifters = []mutant{
 		"v.isOpposed(val):", "sentinel/judge", []string{"TestAStrangersTextThatAsks"}, false},
 	{"what an earlier turn's text asks for is a doubt", "sentinel/judge/solicitation.go", "return found && solicits(v, dropOwner(before))",
 		"return found && len(before) > 1<<20", "sentinel/judge", []string{"TestWhoAskedInAnEarlierTurn"}, false},
+	{"what strangers hid is a doubt", "sentinel/judge/solicitation.go", "return isAsked || !isPlain", "return isAsked && isPlain",
+		"sentinel/judge", []string{"TestAStrangersTextThatAsks"}, false},
 	{"a stranger's word says who is paid", "sentinel/judge/value_doubt.go", "return !v.saysEnd(val) || v.differs() || v.isBeside(val)",
 		"return v.differs() || v.isBeside(val)", "sentinel/judge", []string{"TestWhatIsAtStake"}, false},
 	{"an address that no text has is a doubt", "sentinel/judge/value_doubt.go", "return !hasPhoneSaid(v, val)\n", "return false\n",
