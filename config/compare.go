@@ -87,7 +87,7 @@ var liveKeys = map[string]func(c *comparison, path string){
 	"judge.threshold":                atMost(func(c *Config) int { return -int(c.Judge.Threshold) }),
 	"judge.ask_below":                atMost(func(c *Config) int { return -int(c.Judge.AskBelow) }),
 	"approvals.who":                  (*comparison).compareWho,
-	"limits.agent.calls":             atMost(func(c *Config) int { return c.Limits.Agent.Calls }),
+	"limits.agent.calls":             (*comparison).compareAgentCalls,
 	"limits.turn.agents":             atMost(func(c *Config) int { return c.Limits.Turn.Agents }),
 	"limits.turn.calls":              atMost(func(c *Config) int { return c.Limits.Turn.Calls }),
 	"limits.conversation.calls":      atMost(func(c *Config) int { return c.Limits.Conversation.Calls }),
@@ -143,6 +143,16 @@ func atMost(number func(*Config) int) func(*comparison, string) {
 		}
 		c.add(Loosens, path, "lets more through")
 	}
+}
+
+// compareAgentCalls compares how many calls an agent may propose, with and without a number in its dispatch.
+func (c *comparison) compareAgentCalls(path string) {
+	was, is := c.running.Limits.Agent, c.next.Limits.Agent
+	if is.Default() > was.Default() || is.Ceiling() > was.Ceiling() {
+		c.add(Loosens, path, "lets more through")
+		return
+	}
+	c.add(Tightens, path, "lets less through")
 }
 
 // compareAskTime compares how long people have. Counts are kept as long as the start said, so a

@@ -211,7 +211,7 @@ var descriptions = map[string]string{
 	"Limits.skill": "The breaker that every skill has, and how often it runs at a time.",
 	"Limits.store": "Where all of these are counted.",
 
-	"AgentLimits.calls":  "Calls an agent may propose when its dispatch names no number (default 5).",
+	"AgentLimits.calls":  "Calls an agent may propose at most, whatever its dispatch names (default 5, or up to 20 that it names).",
 	"AgentLimits.tokens": "Tokens that an agent's model calls may take (default no bound).",
 	"AgentLimits.cost":   "What an agent's model calls may cost, in the currency of the models' prices (default no bound).",
 

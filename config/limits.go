@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"time"
 )
 
@@ -19,12 +20,19 @@ type Limits struct {
 
 // AgentLimits bound one agent over its life.
 type AgentLimits struct {
-	// Calls is what an agent may propose when its dispatch names no number.
+	// Calls is the most that an agent may propose, whatever its dispatch names; zero is not written: see Default and
+	// Ceiling.
 	Calls int `yaml:"calls" cfg:"min=1,max=10000"`
 	// Tokens and Cost are what its questions to models may take; zero is no bound.
 	Tokens int  `yaml:"tokens" cfg:"min=1,max=1000000000000"`
 	Cost   Cost `yaml:"cost" cfg:"bound"`
 }
+
+// Default is how many calls an agent may propose whose dispatch names no number.
+func (l AgentLimits) Default() int { return cmp.Or(l.Calls, 5) }
+
+// Ceiling is how many calls an agent may propose at most, whatever its dispatch names.
+func (l AgentLimits) Ceiling() int { return cmp.Or(l.Calls, 20) }
 
 // TurnLimits bound one turn of the conversation.
 type TurnLimits struct {
@@ -125,7 +133,6 @@ type Price struct {
 // limitDefaults returns the default of limits.
 func limitDefaults() Limits {
 	return Limits{
-		Agent:        AgentLimits{Calls: 5},
 		Turn:         TurnLimits{Agents: 8, Calls: 30},
 		Conversation: ConversationLimits{Calls: 50, Window: 5 * time.Minute},
 		User:         UserLimits{Conversations: 1000, Turns: 32, Agents: 128, Waiting: 128},

@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -43,7 +44,7 @@ type AgentConfig struct {
 	// Calls is what an agent may propose when its dispatch names no number. If zero, 5.
 	Calls int
 	// Max is the most a dispatch may ask for; a larger wish is cut to it. If
-	// zero, 20, or Calls where that is larger.
+	// zero, Calls where that is set, else 20: a number that is set binds every agent.
 	Max int
 }
 
@@ -104,8 +105,8 @@ func (c Config) Effective() Config {
 			*p = d
 		}
 	}
-	orInt(&c.Agent.Calls, DefaultAgentCalls)
-	orInt(&c.Agent.Max, max(DefaultMaxAgentCalls, c.Agent.Calls))
+	orInt(&c.Agent.Max, cmp.Or(c.Agent.Calls, DefaultMaxAgentCalls))
+	orInt(&c.Agent.Calls, min(DefaultAgentCalls, c.Agent.Max))
 	orInt(&c.Turn.Agents, DefaultTurnAgents)
 	orInt(&c.Turn.Calls, DefaultTurnCalls)
 	orInt(&c.Conversation.Calls, DefaultConversationCalls)

@@ -346,3 +346,24 @@ func TestSetCounts(t *testing.T) {
 	require.Equal(t, limits.CodeTurnCalls, reserve().Code)
 	require.Error(t, (*limits.Limiter)(nil).SetCounts(limits.Config{}))
 }
+
+// The number that is configured binds an agent whose dispatch asked for more, and does so from the next proposal on
+// where it is exchanged.
+func TestConfiguredCallsBindWhatWasAskedFor(t *testing.T) {
+	l, err := limits.New(limits.Config{Agent: limits.AgentConfig{Calls: 12}}, limits.NewMemory(limits.MemoryOptions{}))
+	require.NoError(t, err)
+	n := 0
+	reserve := func() limits.Verdict {
+		n++
+		v, err := l.Reserve(t.Context(), limits.Proposal{
+			ID: fmt.Sprint(n), User: "u", Conversation: "c", Turn: "t", Agent: "a", AgentCalls: 15,
+		})
+		require.NoError(t, err)
+		return v
+	}
+	require.Equal(t, 12, reserve().Limit)
+	require.True(t, reserve().OK)
+	require.NoError(t, l.SetCounts(limits.Config{Agent: limits.AgentConfig{Calls: 3}}))
+	require.Equal(t, limits.Verdict{OK: true, Limit: 3, Used: 3}, reserve())
+	require.Equal(t, limits.Verdict{Code: limits.CodeAgentCalls, Limit: 3, Used: 3}, reserve())
+}

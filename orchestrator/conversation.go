@@ -27,6 +27,7 @@ type (
 	sendRequest struct {
 		ID, User, Text string
 		By             string // who sends it in the user's name
+		Principal      string // the id of who sends it
 		Scope          skills.Scope
 		Intent         allowedIntent
 		Token          string // of the caller

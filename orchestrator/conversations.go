@@ -189,12 +189,16 @@ func (o *Orchestrator) endConversations(ctx context.Context, who PurgeTarget) er
 	return nil
 }
 
+// isName reports whether a grant can have the text as the name of who acts.
+func isName(text string) bool {
+	return len(text) <= sentinel.MaxID && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
 // Open returns the conversation, starting it where it is not running. A
 // conversation belongs to the user who sent its first request, for good; to
 // everybody else it is ErrRequest. ErrOverloaded: too many are open already.
 func (o *Orchestrator) Open(ctx context.Context, co ConversationOptions) (*Conversation, error) {
-	if !idForm.MatchString(co.ID) || !idForm.MatchString(co.User) || len(co.By) > sentinel.MaxID || !utf8.ValidString(co.By) ||
-		strings.ContainsFunc(co.By, unicode.IsControl) {
+	if !idForm.MatchString(co.ID) || !idForm.MatchString(co.User) || !isName(co.By) || !isName(co.Principal) {
 		return nil, ErrBadID
 	}
 	if err := co.checkSaid(); err != nil {

@@ -29,6 +29,9 @@ type ConversationOptions struct {
 	// By is who sends requests through this Conversation in the user's name, as approvers are named; empty
 	// where it is the user. Where no requester may approve a call, neither may they. Same length as ID.
 	By string
+	// Principal is the id of who sends them, as package access has it; empty for the program itself. Once its token
+	// is revoked or has expired, no call of these requests starts. Same length as ID.
+	Principal string
 	// Scope are the skills that agents may be granted for requests sent through
 	// this Conversation; empty means all that are configured.
 	Scope skills.Scope
@@ -162,6 +165,7 @@ func (c *Conversation) sendAndWait(ctx context.Context, m sendRequest) (Reply, e
 	ctx, cancel := withDeadline(ctx, defaultTurn)
 	defer cancel()
 	m.User, m.By, m.Scope, m.Token, m.Trace, m.Credit = c.co.User, c.co.By, c.co.Scope, sentinel.NewID(), traceOf(ctx), credit
+	m.Principal = c.co.Principal
 	m.Context, m.History, m.Assistant = c.co.Context, c.co.History, c.co.Assistant
 	if err := (intentAsker{c}).authorize(ctx, &m); err != nil {
 		return Reply{}, err

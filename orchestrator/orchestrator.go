@@ -247,7 +247,7 @@ func (o *Orchestrator) onEvent(e sentinel.Event) {
 	g := e.Call.Grant()
 	v, _ := e.Decision.Verdict(sentinel.GateApproval)
 	switch {
-	case e.Kind == sentinel.RecordHeld:
+	case e.Kind == sentinel.RecordHeld, e.Kind == sentinel.EventReopened:
 		markHeld(e.Context)
 		o.tellConversation(g.Conversation(), heldCall{g.ID(), true})
 	case e.Kind == sentinel.EventLeftHeld, e.Kind == sentinel.RecordDecision && v.State != sentinel.NotReached:

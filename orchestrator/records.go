@@ -44,6 +44,8 @@ type openRecord struct {
 	Tainted bool      `json:"tainted"` // of earlier turns
 	Started time.Time `json:"started"`
 	By      string    `json:"by,omitempty"` // who sent it in the user's name
+	// Principal is the id of who sent it, for what may be taken from them.
+	Principal string `json:"principal,omitempty"`
 	// Context is what the program said of the user, Imported what the client said was said
 	// before this turn.
 	Context  string        `json:"context,omitempty"`

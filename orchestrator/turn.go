@@ -115,7 +115,7 @@ type waiter struct {
 func newRequestTurn(n *turnNeeds, conversation string, m sendRequest, tainted bool, earlier earlierTurns) (*turn, error) {
 	r := openRecord{
 		V: recordVersion, Request: m.ID, Grant: sentinel.NewID(), Scope: m.Scope.List(), Tainted: tainted, Started: time.Now(),
-		By: m.By, Context: m.Context, Assistant: m.Assistant, Intent: m.Intent,
+		By: m.By, Principal: m.Principal, Context: m.Context, Assistant: m.Assistant, Intent: m.Intent,
 	}
 	if earlier.isEmpty() && len(m.History) > 0 {
 		r.Imported, r.Tainted = importMessages(m.History), true
@@ -144,7 +144,7 @@ func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlie
 	id := deriveTurnID(conversation, r.Request)
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: r.Grant, User: user, Conversation: conversation, Turn: id, Agent: "orchestrator", Proposer: r.By,
-		Intent: r.Intent.ID, IntentAction: r.Intent.Action,
+		Principal: r.Principal, Intent: r.Intent.ID, IntentAction: r.Intent.Action,
 		Mission: text, MissionBy: sentinel.ByUser, Request: &text, Scope: scope.Union(own), Tainted: r.Tainted,
 		TaintedBefore: r.Tainted, Earlier: earlier.said,
 	})

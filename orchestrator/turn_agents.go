@@ -11,6 +11,7 @@ import (
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/loop"
 	"github.com/vedette-dev/vedette/agents/otp"
+	"github.com/vedette-dev/vedette/config"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -168,7 +169,7 @@ func (t *turn) launchAgent(c *otp.Context, k *agentRun) {
 		Journal: agentJournal{&t.journal, t.filter, k}, Rounds: k.rounds, Updates: updates, Answers: told, Heard: k.heard,
 		ID: k.args.AgentID, Mission: k.args.Mission, Context: k.args.Context, Inputs: inputs, Skills: k.skill,
 		Lookup: t.parts.Registry.Get, Model: k.newModelCaller(), Invoker: t.placeDesk(k.desk, k.span),
-		Calls: maxAgentCalls(t.boundCalls(k.args.MaxToolCalls), t.parts.Running().Limits.Agent.Calls), Parent: c.Self(),
+		Calls: maxAgentCalls(t.boundCalls(k.args.MaxToolCalls), t.parts.Running().Limits.Agent), Parent: c.Self(),
 		Timeout: t.tune.agent, HelpTimeout: t.tune.help,
 	})
 	sup, ok := c.System().Whereis(agentsName(t.desk.Grant().Conversation()))
@@ -213,10 +214,10 @@ func (t *turn) onAgentStarted(c *otp.Context, m otp.Reply) {
 	t.reportAgent(k)
 }
 
-// maxAgentCalls is how many calls an agent may propose: what its dispatch says, or the
-// configured number.
-func maxAgentCalls(asked, otherwise int) int {
-	return min(cmp.Or(asked, otherwise), agents.MaxCalls)
+// maxAgentCalls is how many calls an agent may propose: what its dispatch says within the
+// configured number, or that number.
+func maxAgentCalls(asked int, l config.AgentLimits) int {
+	return min(cmp.Or(asked, l.Default()), l.Ceiling(), agents.MaxCalls)
 }
 
 // onAgentFinished takes an agent's result. The agent's own state is what counts: the
@@ -477,7 +478,7 @@ func (t *turn) boundCalls(asked int) int {
 	case most == 0:
 		return asked
 	case asked == 0:
-		asked = t.parts.Running().Limits.Agent.Calls
+		asked = t.parts.Running().Limits.Agent.Default()
 	}
 	return min(asked, most)
 }

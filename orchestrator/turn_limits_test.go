@@ -33,7 +33,7 @@ func TestTurnAgents(t *testing.T) {
 }
 
 // An agent's sixth call is refused and it is asked once more, without tools;
-// a dispatch may ask for up to twenty, and the configuration for another number.
+// a dispatch may ask for up to twenty, and no more than the configuration says where it says a number.
 func TestAgentCalls(t *testing.T) {
 	for name, row := range map[string]struct {
 		dispatch call
@@ -44,6 +44,9 @@ func TestAgentCalls(t *testing.T) {
 		"two":        {dispatch("a", "do-a", "note.echo").with("max_tool_calls", 2), "", 2},
 		"twenty":     {dispatch("a", "do-a", "note.echo").with("max_tool_calls", 20), "", 20},
 		"configured": {dispatch("a", "do-a", "note.echo"), "limits: {agent: {calls: 7}}\n", 7},
+		"less than the dispatch says": {
+			dispatch("a", "do-a", "note.echo").with("max_tool_calls", 20), "limits: {agent: {calls: 7}}\n", 7,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := with(echo(t))

@@ -60,6 +60,16 @@ type TellingApprover interface {
 	ApproveTelling(ctx context.Context, c Call, d Decision, asked func()) (Verdict, error)
 }
 
+// RevisingApprover is an Approver whose yes can end before its call starts, because who may answer was changed
+// since. It is asked when a call that a person approved has its places back or its caller has come, and once more
+// before the call starts.
+type RevisingApprover interface {
+	Approver
+	// AnswerHolds reports whether the yes to the question of the decision still suffices. After no, or an error, a
+	// person is asked again; a call whose decision is on record by then is withdrawn.
+	AnswerHolds(ctx context.Context, c Call, d Decision) (bool, error)
+}
+
 // ErrAnswerOver is wrapped by the error of a Recorder that can't record an allowed call, because the
 // answer which a ForesightedApprover gave holds no more. A person is asked about the call then.
 var ErrAnswerOver = errors.New("the answer that was given beforehand holds no more")
@@ -91,6 +101,10 @@ const (
 // EventAsked is the kind of an Event of a call about which people can find the question: see
 // TellingApprover. It is on no record.
 const EventAsked = "asked"
+
+// EventReopened is the kind of an Event of a call that a person approved and that waits for a person again: see
+// RevisingApprover. It is on no record.
+const EventReopened = "reopened"
 
 // EventLeftHeld is the kind of an Event of a call that is left held: see
 // ErrHeld. It is on no record.

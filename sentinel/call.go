@@ -324,7 +324,7 @@ func (c Call) withGrantNow(now Grant, d *Desk) Call {
 	parts := *c.held
 	was := parts.grant
 	now.o.ID, now.o.User, now.o.Conversation = was.o.ID, was.o.User, was.o.Conversation
-	now.o.Remote, now.o.Proposer = was.o.Remote, was.o.Proposer
+	now.o.Remote, now.o.Proposer, now.o.Principal = was.o.Remote, was.o.Proposer, was.o.Principal
 	parts.grant = now.TaintAs(was).TaintAs(d.Grant())
 	return Call{&parts, c.findings}
 }

@@ -44,7 +44,10 @@ type Options struct {
 	// it is denied with CodePendingFull, and no person is asked.
 	Pending PendingLimits
 	// Pauser is the kill switch; without one nothing can be paused.
-	Pauser   Pauser
+	Pauser Pauser
+	// Ended reports whether the principal of that id may act no more: see Grant.Principal. It is asked when Pauser
+	// is, and must answer at once. Without it none ever ends.
+	Ended    func(principal string) bool
 	Recorder Recorder
 	// History is needed by desks that are resumed.
 	History History
@@ -230,7 +233,7 @@ func (p *Checkpoint) askGate(ctx context.Context, pol *policy, name string, c Ca
 
 // askRulesNow asks the rules of a policy about a call that was allowed and has not started. An answer
 // that was given to another question counts no more, and neither does one that was given beforehand
-// under another policy. The review's answer stands.
+// under another policy, or whose people may not give it any more. The review's answer stands.
 func (p *Checkpoint) askRulesNow(ctx context.Context, pol *policy, c Call, allowed Decision) Decision {
 	d := allowed
 	yes, _ := d.Verdict(GateApproval)
@@ -243,6 +246,37 @@ func (p *Checkpoint) askRulesNow(ctx context.Context, pol *policy, c Call, allow
 		yes = Verdict{Gate: GateApproval, State: NotReached} // it was the answer to another question
 	}
 	d.putAnswer(yes)
+	return p.withdrawLapsed(ctx, c, d)
+}
+
+// holdsAnswer reports whether a person's yes still suffices, where the approver can tell. What it can't tell does
+// not hold. The answer is asked for also where the caller has left meanwhile.
+func (p *Checkpoint) holdsAnswer(ctx context.Context, c Call, d Decision, yes Verdict) (holds bool) {
+	a, ok := p.o.Approver.(RevisingApprover)
+	if !ok || d.Asked.IsZero() || yes.State != Judged || yes.Outcome != Allow || yes.Meta[metaStanding] != "" {
+		return true
+	}
+	defer func() {
+		if recover() != nil {
+			p.logger().Error("the approver panicked; its yes does not hold", "call", c.Proposed().ID(), "stack", string(debug.Stack()))
+			holds = false
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
+	defer cancel()
+	holds, err := a.AnswerHolds(ctx, c, d)
+	if err != nil {
+		p.logger().Error("the approver could not tell whether its yes holds, so it does not", "call", c.Proposed().ID(), "error", err)
+	}
+	return holds && err == nil
+}
+
+// withdrawLapsed denies an allowed call whose yes holds no more.
+func (p *Checkpoint) withdrawLapsed(ctx context.Context, c Call, d Decision) Decision {
+	if yes, _ := d.Verdict(GateApproval); d.Outcome == Allow && !p.holdsAnswer(ctx, c, d, yes) {
+		d.putVerdict(markApproval(Refuse(CodeApprovalSuperseded,
+			"who may approve the call was changed, and the yes that was given does not suffice")))
+	}
 	return d
 }
 

@@ -109,7 +109,7 @@ func (i *invocation) invokeFollow(ctx context.Context) error {
 	}
 	defer leave()
 	f.limitsVerdict = Verdict{Gate: GateLimits, State: Skipped, Reason: "it follows a call that used a slot"}
-	if v, ok := i.p.pauseVerdict(f.proposal.Grant.User(), f.proposal.Skill); ok {
+	if v, ok := i.p.stopVerdict(f.proposal.Grant, f.proposal.Skill); ok {
 		f.limitsVerdict = v
 	}
 	_, err = f.takeSteps(ctx, f.parse, f.judge, f.review, f.approve, f.commit, f.execute, f.finishFollow)

@@ -1,6 +1,7 @@
 package sentinel
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -34,6 +35,9 @@ type GrantOptions struct {
 	// Proposer is the name of who proposes calls, or sends requests, in the user's name, as approvers are named: a
 	// person, or a token that is no person's. It says who may not approve; the digest doesn't cover it.
 	Proposer string
+	// Principal is the id of who began this at the program's doors, where that can be taken from them: see
+	// Options.Ended. Empty, it is Remote. The digest doesn't cover it.
+	Principal string
 	// Intent is the id of the trusted intent under whose authority calls are made; empty for none. Records name it; the
 	// digest doesn't cover it.
 	Intent string
@@ -83,7 +87,7 @@ func NewGrant(o GrantOptions) (Grant, error) {
 		needed  bool
 	}{{"id", o.ID, true}, {"conversation", o.Conversation, true}, {"agent", o.Agent, true}, {"user", o.User, false}, {"turn", o.Turn, false},
 		{"remote", o.Remote, false}, {"proposer", o.Proposer, false}, {"intent", o.Intent, false},
-		{"action of the intent", o.IntentAction, false}} {
+		{"action of the intent", o.IntentAction, false}, {"principal", o.Principal, false}} {
 		switch {
 		case f.v == "" && f.needed:
 			errs = append(errs, fmt.Errorf("grant: %s is missing", f.name))
@@ -189,6 +193,9 @@ func (g Grant) Remote() string { return g.o.Remote }
 
 // Proposer is the name of who acts in the user's name, as approvers are named; empty where the user does.
 func (g Grant) Proposer() string { return g.o.Proposer }
+
+// Principal is the id of who began this at the program's doors; empty for none.
+func (g Grant) Principal() string { return cmp.Or(g.o.Principal, g.o.Remote) }
 
 // Intent is the id of the trusted intent under whose authority calls are made; empty for none.
 func (g Grant) Intent() string { return g.o.Intent }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vedette-dev/vedette/internal/backoff"
 	"github.com/vedette-dev/vedette/internal/textcut"
 	"github.com/vedette-dev/vedette/skills"
 	"github.com/vedette-dev/vedette/skills/warrant"
@@ -184,18 +185,29 @@ func (i *invocation) newQuestion(ctx context.Context) *question {
 }
 
 // askPerson waits for a person's answer. After a yes the rules are asked again: see
-// judgeAgain.
+// judgeAgain. A yes that holds no more by then is none, and the person is asked again.
 func (i *invocation) askPerson(ctx context.Context) error {
-	answer, err := i.newQuestion(ctx).awaitAnswer(ctx)
-	switch {
-	case err != nil:
-		return err
-	case answer.Outcome != Allow:
-		i.refuseBy(answer)
-		return nil
+	for n := 0; ; n++ {
+		answer, err := i.newQuestion(ctx).awaitAnswer(ctx)
+		switch {
+		case err != nil:
+			return err
+		case answer.Outcome != Allow:
+			i.refuseBy(answer)
+			return nil
+		}
+		if err = i.judgeAgain(ctx, answer); !errors.Is(err, errAnswerLapsed) {
+			return err
+		}
+		i.p.tellObserver(Event{Call: i.call, Decision: i.decision, Kind: EventReopened, Context: ctx})
+		if n > 0 { // an approver that says yes and means no must not be asked without end
+			backoff.Wait(ctx, approverPauses.Pause(n-1))
+		}
 	}
-	return i.judgeAgain(ctx, answer)
 }
+
+// errAnswerLapsed has a person asked again whose yes holds no more.
+var errAnswerLapsed = errors.New("the yes holds no more")
 
 // refuseBy ends the question by a person's no, or by their edit.
 //
@@ -215,6 +227,9 @@ func (i *invocation) judgeAgain(ctx context.Context, answer Verdict) error {
 			i.decision.closeQuestion(v, answer, at)
 		}
 		return err
+	}
+	if !i.p.holdsAnswer(ctx, i.call, shown, answer) {
+		return errAnswerLapsed
 	}
 	i.policy = i.p.policyInForce() // a reload may have come while the person thought
 	c, d := i.remote.withGrantNow(i.call, i.desk).withTouchNow(env), shown
@@ -363,7 +378,7 @@ func (i *invocation) beginEdited() *invocation {
 	}
 	i.slotTaken = false
 	next.proposal.Grant = next.proposal.Grant.TaintAs(i.desk.Grant()) // what was read since counts
-	if v, ok := i.p.pauseVerdict(next.proposal.Grant.User(), next.proposal.Skill); ok {
+	if v, ok := i.p.stopVerdict(next.proposal.Grant, next.proposal.Skill); ok {
 		v.Gate = GateLimits
 		next.limitsVerdict = v
 	}

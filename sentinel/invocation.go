@@ -124,7 +124,7 @@ func (i *invocation) takeSteps(ctx context.Context, steps ...func(context.Contex
 // anything is counted. A limiter's error denies, except ErrLimitsAway, which judge resolves.
 func (i *invocation) reserve(ctx context.Context) error {
 	start := i.p.now()
-	v, paused := i.p.pauseVerdict(i.proposal.Grant.User(), i.proposal.Skill)
+	v, paused := i.p.stopVerdict(i.proposal.Grant, i.proposal.Skill)
 	if !paused {
 		v = i.p.countProposal(ctx, i.proposal.Grant, i.proposal.ID, i.proposal.Skill)
 	}
@@ -327,8 +327,11 @@ func (i *invocation) refuseMalformed(ctx context.Context, mistake *CallError) er
 	if limits.Counts() && limits.Outcome < Allow && limits.Code != CodeLimitsAway {
 		r.Kind, r.Gate, r.Code, r.Reason = skills.KindBudget, GateLimits, limits.Code, limits.Reason
 		r.RetryAfter, r.WhatYouCanDo = limits.RetryAfter, cmp.Or(limits.WhatYouCanDo, advice[GateLimits])
-		if limits.Code == CodePaused {
+		switch limits.Code {
+		case CodePaused:
 			r.Kind = skills.KindPaused
+		case CodeRevoked:
+			r.Kind = skills.KindDeny
 		}
 	}
 	r.Retryable = skills.Retryable(r.Kind, r.Code, r.RetryAfter)
@@ -355,7 +358,7 @@ func (i *invocation) denyIfPaused() {
 	if i.decision.Outcome != Allow {
 		return
 	}
-	if v, ok := i.p.pauseVerdict(i.call.Grant().User(), i.call.Name()); ok {
+	if v, ok := i.p.stopVerdict(i.call.Grant(), i.call.Name()); ok {
 		i.decision.putVerdict(v)
 	}
 }
@@ -487,20 +490,22 @@ func (i *invocation) waitAndRun(ctx context.Context, e flightEntry) (res skills.
 	return p.o.Executors[c.Name()].Execute(skills.WithApproved(ctx, listApproved(bound)), i.warrant, c.Order())
 }
 
-// stopBeforeStart asks for pauses, and asks the rules again where another policy came in force since
-// the decision. It is asked when nothing stands between the call and its start but the start. Nil
+// stopBeforeStart asks for pauses and whether a person's yes still suffices, and asks the rules again where
+// another policy came in force since the decision. It is asked when nothing stands between the call and its start but the start. Nil
 // lets it start.
 func (i *invocation) stopBeforeStart(ctx context.Context) *stoppedError {
-	if v, ok := i.p.pauseVerdict(i.call.Grant().User(), i.call.Name()); ok {
+	if v, ok := i.p.stopVerdict(i.call.Grant(), i.call.Name()); ok {
 		no := i.decision
 		no.putVerdict(v)
-		return &stoppedError{CodeOutcomePaused, no}
+		return &stoppedError{outcomeOfStop(v), no}
 	}
-	now := i.p.policyInForce()
-	if now == i.policy {
-		return nil
+	var no Decision
+	if now := i.p.policyInForce(); now == i.policy {
+		no = i.p.withdrawLapsed(ctx, i.call, i.decision)
+	} else {
+		no = i.p.askRulesNow(ctx, now, i.call, i.decision)
 	}
-	if no := i.p.askRulesNow(ctx, now, i.call, i.decision); no.Outcome != Allow {
+	if no.Outcome != Allow {
 		return &stoppedError{CodeWithdrawn, no}
 	}
 	return nil

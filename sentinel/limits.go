@@ -176,6 +176,21 @@ func (p *Checkpoint) pauseVerdict(user, skill string) (Verdict, bool) {
 	return v, true
 }
 
+// stopVerdict returns why nothing of a grant's may go on, if that is so: the pause in force, or that who began it
+// may act no more.
+func (p *Checkpoint) stopVerdict(g Grant, skill string) (Verdict, bool) {
+	if v, ok := p.pauseVerdict(g.User(), skill); ok {
+		return v, true
+	}
+	if g.Principal() == "" || p.o.Ended == nil || !p.o.Ended(g.Principal()) {
+		return Verdict{}, false
+	}
+	v := Refuse(CodeRevoked, "the access of the program that asked for this was revoked or has expired")
+	v.Gate = GateLimits
+	v.WhatYouCanDo = "Stop here; nothing more of this request can be done."
+	return v, true
+}
+
 var pausedWhat = map[string]string{
 	"all": "all work", "user": "this user's work", "skill": "this skill", "": "the work",
 }

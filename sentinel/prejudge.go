@@ -83,7 +83,7 @@ func (d *Desk) prejudgeRules(ctx context.Context, pol *policy, prop Proposal) (c
 	p := d.p
 	defer func() { d.recoverPrejudging(recover()) }()
 	trace = prop.Trace
-	if _, paused := p.pauseVerdict(prop.Grant.User(), prop.Skill); paused {
+	if _, paused := p.stopVerdict(prop.Grant, prop.Skill); paused {
 		return Call{}, trace, false
 	}
 	c, err := p.NewCall(prop)

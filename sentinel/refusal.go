@@ -20,6 +20,8 @@ func newRefusal(d Decision) *skills.Refusal {
 	switch {
 	case d.Code == CodePaused:
 		r.Kind = skills.KindPaused
+	case d.Code == CodeRevoked:
+		r.Kind = skills.KindDeny
 	case d.BlockedBy == GateApproval && d.Code == CodeApprovalExpired:
 		r.Kind = skills.KindAskExpired
 	case d.BlockedBy == GateApproval && d.Code == CodePendingFull:

@@ -308,8 +308,8 @@ func (r *RemoteDesk) Recheck(ctx context.Context, h Handed, now Grant) error {
 	}
 	c, d := h.Call.withGrantNow(now, r.desk).withTouchNow(p.o.Env), h.Decision
 	code := CodeWithdrawn
-	if v, ok := p.pauseVerdict(c.Grant().User(), c.Name()); ok {
-		code = CodeOutcomePaused
+	if v, ok := p.stopVerdict(c.Grant(), c.Name()); ok {
+		code = outcomeOfStop(v)
 		d.putVerdict(v)
 	} else {
 		d = p.askRulesNow(ctx, p.policyInForce(), c, d)

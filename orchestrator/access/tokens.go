@@ -237,6 +237,16 @@ func (t *Tokens) Alive(principal string) bool {
 	return ok && e != nil && e.token.State(t.o.Now()) == "valid"
 }
 
+// Ended reports whether the principal of that id is a token of ours that was revoked or has expired. Of other
+// principals, such as an issuer's, it says no.
+func (t *Tokens) Ended(principal string) bool {
+	id, ok := strings.CutPrefix(principal, "token:")
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	e := t.byID[id]
+	return ok && e != nil && e.token.State(t.o.Now()) != "valid"
+}
+
 // Known returns the id of the token whose secret it is, valid or not, for the log. It is empty
 // where there is none.
 func (t *Tokens) Known(secret string) string {

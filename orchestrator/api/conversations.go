@@ -203,5 +203,5 @@ func (s conversations) openConversation(ctx context.Context, p access.Principal,
 	if err != nil {
 		return nil, err
 	}
-	return s.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{ID: id, User: user, By: p.NameFor(user), Scope: scope})
+	return s.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{ID: id, User: user, By: p.NameFor(user), Principal: p.ID, Scope: scope})
 }

@@ -192,3 +192,13 @@ func TestBrokenAnswers(t *testing.T) {
 	require.Contains(t, h.log.String(), "a request broke its handler")
 	require.NotContains(t, h.log.String(), "CANARY-value")
 }
+
+// A name that no conversation can have is the caller's mistake, with an Idempotency-Key too: no line of the log is.
+func TestNamesThatNoConversationHasLeaveNoErrorInTheLog(t *testing.T) {
+	h := open(t, changes{})
+	for _, name := range []string{"%00", "%ff", "a%0Ab", strings.Repeat("a", 129)} {
+		res := h.do("ann", "POST", "/v1/conversations/"+name+"/messages", map[string]any{"text": "hi"}, "Idempotency-Key", "k")
+		require.Equal(t, 422, res.StatusCode, name)
+	}
+	require.NotContains(t, h.log.String(), "level=ERROR")
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -24,6 +25,9 @@ const (
 	maxKept    = 2 << 20 // bytes of an answer that is kept
 	locationID = "Location"
 )
+
+// conversationForm is the form of ConversationPath.ID.
+var conversationForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
 
 // keyParameter describes the header.
 func keyParameter() *huma.Param {
@@ -46,6 +50,10 @@ func (a keyedRequests) serveKeyed(w http.ResponseWriter, r *http.Request, body [
 		return
 	}
 	user, conversation := userOf(p, r, body), r.PathValue("conversation")
+	if conversation != "" && !conversationForm.MatchString(conversation) {
+		run(w) // the operation says what is wrong with it
+		return
+	}
 	var err error
 	if conversation != "" {
 		if conversation, err = a.findID(r.Context(), user, conversation); err != nil {
@@ -145,13 +153,15 @@ func (r *recorder) Write(b []byte) (int, error) {
 }
 
 // isFinal reports whether the answer is kept. What says "not now", or that the caller may not, is told again each
-// time: 401, 403, 408, 429, 500 and above but for what is known to have happened.
+// time: 401, 403, 408, 429, and 500 and above. A 502 alone is the end of a request that was worked on, whose model
+// failed: it is on record, and what its agents did must not be done twice.
 func (r *recorder) isFinal() bool {
 	switch r.status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
 		return false
 	}
-	return len(r.body) <= maxKept
+	ended := r.status < http.StatusInternalServerError || r.status == problem.ModelFailed.Status()
+	return ended && len(r.body) <= maxKept
 }
 
 // send writes the answer.

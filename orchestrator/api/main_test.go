@@ -221,7 +221,7 @@ func (h *house) grant(user, conversation string) sentinel.Grant {
 	h.t.Helper()
 	sc, err := skills.NewScope("mail.send", "note.read")
 	require.NoError(h.t, err)
-	req := "send the mail CANARY-request"
+	req := "send the mail CANARY-request to CANARY-to"
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: sentinel.NewID(), User: user, Conversation: conversation, Turn: "t1", Agent: "clerk",
 		Mission: "CANARY-mission", MissionBy: sentinel.ByOrchestrator,

@@ -212,6 +212,7 @@ func (p *Parts) buildCheckpoint(ctx context.Context, o Options) error {
 		Registry: p.Registry, Gates: gs, Env: newEnvironment(cfg, false), Limiter: p.newLimiter(o), LimitsAway: away,
 		Approver: p.chooseApprover(o), AskTimeout: cfg.Approvals.Timeout, Readmit: o.Readmit,
 		Pending: sentinel.PendingLimits(cfg.Approvals.Pending),
+		Ended:   func(principal string) bool { return p.Tokens != nil && p.Tokens.Ended(principal) },
 		Pauser:  p.Pauses, Recorder: p.recorder, History: p.recorder, Marks: p.recorder, Habits: p.habits, Follows: newLayers(cfg),
 		Issuer: sign, Executors: execs, Queues: p.buildQueues(execs, natives),
 		DigestKey: p.Keys.Digest(), Values: sentinel.ValuesMode(cfg.Ledger.Values), Evidence: shown,

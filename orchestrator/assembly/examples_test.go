@@ -36,6 +36,7 @@ func examples(t *testing.T) map[string]string {
 // programs are the examples that bring skills of their own.
 var programs = map[string][]string{
 	"quickstart": {"mail.send"}, "chat-backend": {"mail.send"}, "custom-gate": {"mail.send"}, "first-hour": {"bank.pay"},
+	"intent-service": nil,
 }
 
 // nothing is an environment in which nothing is set.

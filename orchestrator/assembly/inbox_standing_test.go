@@ -27,7 +27,7 @@ func (b *bureau) send(e errand) (asked bool, err error) {
 	b.t.Helper()
 	sc, err := skills.NewScope("paper.send")
 	require.NoError(b.t, err)
-	req := "send the paper"
+	req := "send the paper to " + e.to
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: e.grant, User: e.user, Conversation: "c-" + e.grant, Turn: "t-" + e.grant, Agent: "clerk", Mission: "m",
 		MissionBy: sentinel.ByOrchestrator, Request: &req, Scope: sc, Tainted: e.tainted,

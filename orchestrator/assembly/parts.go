@@ -253,6 +253,11 @@ func (p *Parts) Spend(ctx context.Context, who llm.Caller, tokens, cost int64) {
 // Running returns the configuration that is in force.
 func (p *Parts) Running() *config.Config { return p.reload.running.Load() }
 
+// Compare returns what a configuration would change, as Reload goes by it.
+func (p *Parts) Compare(next *config.Config) []config.Change {
+	return p.reload.compare(p.Running(), next)
+}
+
 // Reload puts another configuration in force: gates and policy digest count for the next decision and
 // for every call that is held or has not started. Who did it is on record, with both digests. The
 // error is a *RefusedReload where it lets more through or needs a restart. Every error leaves the

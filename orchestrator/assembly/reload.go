@@ -87,7 +87,7 @@ func (r *reloader) take(ctx context.Context, next *config.Config, by string) (Re
 	r.busy.Lock()
 	defer r.busy.Unlock()
 	running := r.running.Load()
-	out := Reload{Old: running.Digest(), New: next.Digest(), Changes: append(config.Compare(running, next), r.listUnbuilt(next)...)}
+	out := Reload{Old: running.Digest(), New: next.Digest(), Changes: r.compare(running, next)}
 	if err := refuseChanges(running, out.Changes); err != nil {
 		return out, errors.Join(err, r.record(ctx, sentinel.RecordReloadRefused, by, out, nil))
 	}
@@ -115,19 +115,23 @@ func (r *reloader) take(ctx context.Context, next *config.Config, by string) (Re
 	return out, nil
 }
 
+// compare returns what next changes, also against what the process was built with.
+func (r *reloader) compare(running, next *config.Config) []config.Change {
+	return append(config.Compare(running, next), r.listUnbuilt(next)...)
+}
+
 // exchange puts in force what was built of a configuration. judges says that it judges otherwise than the running
 // one: with an equal one standing approvals and what is judged go on.
 func (r *reloader) exchange(next *config.Config, pol sentinel.Policy, who *approval.Policy, judges bool) error {
 	if err := r.parts.counts.limiter.SetCounts(limitNumbers(next)); err != nil {
 		return err
 	}
-	if judges {
-		if err := r.parts.Checkpoint.SetPolicy(pol); err != nil {
-			return err
-		}
-	}
+	// Who may answer comes first: a standing approval that is used under the new digest is held to it.
 	if in := r.parts.Inbox; in != nil && !reflect.DeepEqual(r.running.Load().Approvals.Who, next.Approvals.Who) {
 		in.SetPolicy(who)
+	}
+	if judges {
+		return r.parts.Checkpoint.SetPolicy(pol)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (n *nest) send(id, user, args string) (asked []approval.Item, err error) {
 	n.t.Helper()
 	sc, err := skills.NewScope("paper.send")
 	require.NoError(n.t, err)
-	req := "send the paper"
+	req := "send the paper to bob"
 	g, err := sentinel.NewGrant(sentinel.GrantOptions{
 		ID: id, User: user, Conversation: "c-" + id, Turn: "t-" + id, Agent: "clerk", Mission: "m",
 		MissionBy: sentinel.ByOrchestrator, Request: &req, Scope: sc,

@@ -66,7 +66,7 @@ func (d *Door) prepare(r *http.Request, p access.Principal, q completion) (*answ
 		return nil, f
 	}
 	conv, err := d.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{
-		ID: t.Conversation, User: user, By: p.NameFor(user), Scope: scope, Assistant: orchestrator.Assistant{
+		ID: t.Conversation, User: user, By: p.NameFor(user), Principal: p.ID, Scope: scope, Assistant: orchestrator.Assistant{
 			Prompt: a.Prompt, Persona: a.Persona, Locale: a.Locale, Orchestrator: a.Roster["orchestrator"], Agents: a.Roster["agent"],
 			Intent: intentMode(a.Intent),
 			Bounds: orchestrator.TurnBounds{Agents: a.Limits.Agents, Calls: a.Limits.Calls, Tokens: int64(a.Limits.Tokens)},

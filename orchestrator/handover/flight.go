@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -24,13 +23,13 @@ type flight struct {
 	proposal Proposal
 	grantID  string
 
-	held     chan struct{} // closed once a person is asked
-	approved chan struct{} // closed once one said yes
-	done     chan struct{} // closed at the end
-	came     chan struct{} // a caller came
+	held chan struct{} // closed once a person is asked
+	done chan struct{} // closed at the end
+	came chan struct{} // a caller came
 
-	approve sync.Once
 	mu      sync.Mutex
+	changed chan struct{}  // closed when pending changes, and another takes its place
+	pending bool           // a person is asked, and no yes that holds was said
 	grant   sentinel.Grant // of the newest repeat
 	waiting int            // callers
 	asked   sentinel.Decision
@@ -57,7 +56,7 @@ func (h *Handover) joinFlight(conv *conversation, p *Proposal, g sentinel.Grant)
 			return nil, err
 		}
 		f := &flight{
-			known: known, id: id, conv: conv, proposal: *p, grantID: g.ID(), grant: g, held: make(chan struct{}), approved: make(chan struct{}),
+			known: known, id: id, conv: conv, proposal: *p, grantID: g.ID(), grant: g, held: make(chan struct{}), changed: make(chan struct{}),
 			done: make(chan struct{}), came: make(chan struct{}, 1),
 		}
 		if begun, err := h.beginFlight(f); begun || err != nil {
@@ -241,7 +240,7 @@ func listHistory(list []Result) []sentinel.Step {
 	return out
 }
 
-// onHeld notes that a person is asked.
+// onHeld notes that a person is asked, or asked again.
 func (f *flight) onHeld(d sentinel.Decision) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -249,13 +248,23 @@ func (f *flight) onHeld(d sentinel.Decision) {
 		close(f.held)
 	}
 	f.asked = d
+	f.setPending(true)
+}
+
+// setPending says whether an answer is waited for. The caller holds the lock.
+func (f *flight) setPending(pending bool) {
+	if f.pending != pending {
+		f.pending = pending
+		close(f.changed)
+		f.changed = make(chan struct{})
+	}
 }
 
 // awaitCaller waits until a caller asks for the call, which a person has approved. It waits until the
 // question would have expired, and for a minute at least.
 func (f *flight) awaitCaller(ctx context.Context, now func() time.Time) (sentinel.Grant, error) {
-	f.approve.Do(func() { close(f.approved) })
 	f.mu.Lock()
+	f.setPending(false)
 	limit := max(f.asked.Expires.Sub(now()), collectTime)
 	f.mu.Unlock()
 	timer := time.NewTimer(limit)
@@ -279,11 +288,7 @@ func (f *flight) awaitCaller(ctx context.Context, now func() time.Time) (sentine
 
 // enter says that a caller waits, until leave. landed reports whether the flight was over by then.
 func (f *flight) enter() (landed bool, leave func()) {
-	select {
-	case <-f.done:
-		landed = true
-	default:
-	}
+	landed = f.hasEnded()
 	f.mu.Lock()
 	f.waiting++
 	f.mu.Unlock()
@@ -299,43 +304,41 @@ func (f *flight) enter() (landed bool, leave func()) {
 }
 
 // awaitFlight waits for the end of a flight, and says where its call stands. While a person is asked it
-// waits no longer than the proposal says.
+// waits no longer than the proposal says. What ended, or was approved and ends soon, is not pending.
 func (h *Handover) awaitFlight(ctx context.Context, f *flight, p *Proposal) (Answer, error) {
 	landed, leave := f.enter()
 	defer leave()
-	held := f.held
-	late := time.NewTimer(math.MaxInt64)
-	defer late.Stop()
+	var late <-chan time.Time
+	over := p.Wait <= 0
 	for {
+		f.mu.Lock()
+		pending, changed := f.pending, f.changed
+		f.mu.Unlock()
+		switch {
+		case f.hasEnded():
+			return h.takeAnswer(ctx, f, p, landed)
+		case pending && over:
+			return f.answerPending(), nil
+		case pending && late == nil:
+			timer := time.NewTimer(p.Wait)
+			defer timer.Stop()
+			late = timer.C
+		}
 		select {
 		case <-f.done:
-			return h.takeAnswer(ctx, f, p, landed)
-		case <-f.approved: // it ends soon
-			select {
-			case <-f.done:
-				return h.takeAnswer(ctx, f, p, landed)
-			case <-ctx.Done():
-				return Answer{}, context.Cause(ctx)
-			}
-		case <-held:
-			if held = nil; p.Wait <= 0 && !f.isApproved() {
-				return f.answerPending(), nil
-			}
-			late.Reset(p.Wait)
-		case <-late.C:
-			if !f.isApproved() {
-				return f.answerPending(), nil
-			}
+		case <-changed:
+		case <-late:
+			over = true
 		case <-ctx.Done():
 			return Answer{}, context.Cause(ctx)
 		}
 	}
 }
 
-// isApproved reports whether a person said yes, so that the flight ends soon.
-func (f *flight) isApproved() bool {
+// hasEnded reports whether the flight is over.
+func (f *flight) hasEnded() bool {
 	select {
-	case <-f.approved:
+	case <-f.done:
 		return true
 	default:
 		return false

@@ -313,10 +313,8 @@ func (h *Handover) Look(ctx context.Context, principal, id string) (Answer, erro
 
 // isHeld reports whether a person is asked about the call.
 func (f *flight) isHeld() bool {
-	select {
-	case <-f.done:
+	if f.hasEnded() {
 		return false
-	default:
 	}
 	select {
 	case <-f.held:

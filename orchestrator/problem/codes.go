@@ -179,7 +179,7 @@ var meanings = map[Code]meaning{
 	},
 	ModelFailed: {
 		http.StatusBadGateway, "The model can't be asked",
-		"Send it again; the operator's log says what the model answered.",
+		"Send it as a new request, without its request_id and Idempotency-Key; the operator's log says what the model answered.",
 	},
 }
 

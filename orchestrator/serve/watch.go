@@ -104,12 +104,40 @@ func (w *watcher) reload(ctx context.Context, by string) {
 			w.log.Error("a reload broke; the configuration before stays in force", "stack", string(debug.Stack()))
 		}
 	}()
-	w.follow()                              // before the read: what changes after it is seen
-	s, _ := w.run.Reload(ctx, by, w.o.Load) // it is logged, and in Health and Status
+	load := w.o.Load
+	if by == byFile {
+		load = w.loadFiles
+	}
+	w.follow()                          // before the read: what changes after it is seen
+	s, _ := w.run.Reload(ctx, by, load) // it is logged, and in Health and Status
 	w.follow()
 	if w.o.Told != nil {
 		w.o.Told(s)
 	}
+}
+
+// loadFiles reads files that have changed. They may be half written: a file that ends early has fewer rules and can be
+// whole to every reader. So what lets more through waits for an operator's signal, which says that they are whole.
+func (w *watcher) loadFiles() (*config.Config, error) {
+	next, err := w.o.Load()
+	running := w.run.Parts().Running()
+	if err != nil || !running.Reload.AllowLoosening {
+		return next, err // a reload refuses what loosens
+	}
+	lines := []string{"the changed files let more through, and may be half written; send SIGHUP once they are whole, and it is taken up:"}
+	for _, c := range w.run.Parts().Compare(next) {
+		switch c.Kind {
+		case config.Tightens, config.Neutral:
+		case config.Loosens:
+			lines = append(lines, c.String())
+		default:
+			return next, nil // a reload refuses what needs a restart
+		}
+	}
+	if len(lines) > 1 {
+		return nil, errors.New(strings.Join(lines, "\n"))
+	}
+	return next, nil
 }
 
 // follow watches the folders of all files that the running configuration was read from, and those

@@ -140,8 +140,8 @@ func TestReloadsFiles(t *testing.T) {
 	require.True(t, status.Policy.Since.After(status.Started))
 }
 
-// A skill that its file has no more is withdrawn. A signal has the files read at once, and finds what
-// loosens where the process was started to allow that.
+// A skill that its file has no more is withdrawn. A signal has the files read at once, and has what loosens
+// taken up where the process was started to allow that. Files that change do not: they may be half written.
 func TestReloadsIncludesAndSignals(t *testing.T) {
 	e := openEstate(t, denySend+"reload: {allow_loosening: true}\n")
 	e.replace("skills/mail.yaml", strings.Replace(mailFile, "  - {name: mail.read", "#", 1))
@@ -155,8 +155,14 @@ func TestReloadsIncludesAndSignals(t *testing.T) {
 	e.await(orchestrator.ReloadUnchanged)
 
 	e.replace("vedette.yaml", estateHead+"reload: {allow_loosening: true}\n")
-	e.await(orchestrator.ReloadApplied)
-	e.hup <- os.Interrupt  // any
+	s = e.await(orchestrator.ReloadFailed)
+	require.Contains(t, s.Error, "send SIGHUP once they are whole")
+	require.Contains(t, s.Error, "permissions[0] (deny rule-1) of the running configuration is gone")
+	require.Equal(t, Degraded, e.ready())
+	e.hup <- os.Interrupt // any
+	require.Equal(t, "signal", e.await(orchestrator.ReloadApplied).By)
+	e.hup <- os.Interrupt
+	s = orchestrator.ReloadStatus{}
 	for s.By != "signal" { // a file may be read more than once
 		s = e.await(orchestrator.ReloadUnchanged)
 	}

@@ -54,7 +54,7 @@ var codes = listOf(strings.Fields(`
 	judge.ask_below judge.below_threshold judge.doubt
 	limits.agent_calls limits.agent_cost limits.agent_tokens limits.away limits.canceled
 	limits.conversation_calls limits.conversation_cost limits.conversation_tokens limits.degraded limits.omitted limits.paused
-	limits.skill_open limits.turn_agents limits.turn_calls limits.turn_cost limits.turn_tokens
+	limits.revoked limits.skill_open limits.turn_agents limits.turn_calls limits.turn_cost limits.turn_tokens
 	limits.user_cost limits.user_tokens
 	modify.error modify.unstable
 	parse.duplicate_key parse.edit parse.folded_key parse.no_skill parse.not_object parse.number parse.skill_name

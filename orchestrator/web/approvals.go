@@ -113,8 +113,9 @@ func (s approvals) readList(ctx context.Context, v *visitor, f filterView) (list
 	}
 	sum := sha256.New()
 	for _, i := range items {
-		out.Rows = append(out.Rows, rowView{i, now.Sub(i.Asked), i.Expires.Sub(now), inbox.May(v.principal.Name, i)})
-		_, _ = fmt.Fprintf(sum, "%s %s %s %d\n", i.ID, i.Digest, i.State, i.Yes)
+		may := inbox.May(v.principal.Name, i)
+		out.Rows = append(out.Rows, rowView{i, now.Sub(i.Asked), i.Expires.Sub(now), may})
+		_, _ = fmt.Fprintf(sum, "%s %s %s %d %d %t\n", i.ID, i.Digest, i.State, i.Yes, i.Needed, may)
 	}
 	out.Seen = fmt.Sprintf("%x", sum.Sum(nil)[:16])
 	follow := f.query(f.After)

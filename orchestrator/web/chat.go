@@ -170,7 +170,7 @@ func listTurns(list []orchestrator.Message) (out []turnView) {
 // openConversation opens a conversation with the skills that the token may use.
 func (s chat) openConversation(ctx context.Context, v *visitor, user, id string) (*orchestrator.Conversation, error) {
 	return s.o.Orchestrator.Open(ctx, orchestrator.ConversationOptions{
-		ID: id, User: user, By: v.principal.NameFor(user), Scope: v.principal.Skills,
+		ID: id, User: user, By: v.principal.NameFor(user), Principal: v.principal.ID, Scope: v.principal.Skills,
 	})
 }
 

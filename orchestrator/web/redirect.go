@@ -32,7 +32,7 @@ type journey struct {
 }
 
 // onLeave leads a browser to the issuer. A page does so, and no redirect: the form's own policy lets it
-// lead to us alone.
+// lead to us alone. The browser's earlier session ends here: its strict cookie does not come along on the way back.
 func (d redirect) onLeave(w http.ResponseWriter, r *http.Request) {
 	_, again, ok := signin(d).readForm(w, r)
 	if !ok {
@@ -47,6 +47,10 @@ func (d redirect) onLeave(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		d.showBroken(w, r, nil, err)
 		return
+	}
+	if old := d.readCookie(r, cookieSession); old != "" {
+		d.sessions.finish(old)
+		d.setCookie(w, r, cookieSession, "")
 	}
 	d.setJourney(w, r, sealed)
 	d.show(w, http.StatusOK, "leave", leaveView{address, d.o.Issuer.Name(), "in"})

@@ -114,7 +114,11 @@ func TestIssuerSignIn(t *testing.T) {
 	p := b.get("/login")
 	require.Contains(t, p.text(), "Sign in at "+strings.TrimPrefix(is.URL, "http://"))
 	require.Contains(t, p.body, `name="token"`)
-	p = b.follow(b.leave("/approvals/" + item.ID))
+	to := b.leave("/approvals/" + item.ID)
+	old := h.browser()
+	old.jar.SetCookies(u, before)
+	require.False(t, old.isIn(), "on the way back a browser does not send the cookie of a session")
+	p = b.follow(to)
 	require.Equal(t, 200, p.StatusCode)
 	require.Contains(t, p.body, `content="0;url=/approvals/`+item.ID+`"`)
 	require.Equal(t, "no-referrer", p.Header.Get("Referrer-Policy"))
@@ -125,9 +129,6 @@ func TestIssuerSignIn(t *testing.T) {
 			require.Equal(t, http.SameSiteStrictMode, c.SameSite)
 		}
 	}
-	old := h.browser()
-	old.jar.SetCookies(u, before)
-	require.False(t, old.isIn())
 	require.Contains(t, b.answer(item.ID, url.Values{"do": {"approve"}}).text(), "ann@example.com")
 	require.NoError(t, <-ended)
 

@@ -203,7 +203,7 @@ func (in *Inbox) takeAnswer(tx *store.Tx, a Answer) (Item, error) {
 		return row, err
 	}
 	row = row.showAt(now)
-	need := in.policy.Load().require(row.requesters(), in.subjectsOf(row)...)
+	need := in.requireOf(in.policy.Load(), row)
 	said, err := listSayers(tx, row.ID, need)
 	if err != nil {
 		return row, err
@@ -514,5 +514,5 @@ func (in *Inbox) queryAnswers(ctx context.Context, id string) (out []Given, err 
 // May reports whether a person may answer questions about such a call, by the rules under
 // approvals.who. Programs show a sheet to those alone who may, since it holds values.
 func (in *Inbox) May(by string, i Item) bool {
-	return in.policy.Load().require(i.requesters(), in.subjectsOf(i)...).allows(by)
+	return in.requireOf(in.policy.Load(), i).allows(by)
 }

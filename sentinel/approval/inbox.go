@@ -89,7 +89,11 @@ func OpenInbox(ctx context.Context, o InboxOptions) (*Inbox, error) {
 	in := &Inbox{o: o, open: map[string]bool{}, waiting: map[string]map[chan struct{}]bool{}, unnamed: map[string]subject{},
 		using: map[string]string{}}
 	in.policy.Store(o.Policy)
-	if err := in.takeUpRows(ctx); err != nil {
+	err := in.takeUpRows(ctx)
+	if err == nil {
+		err = in.recountOpen(ctx) // the rules of who may answer may be others than those of the process before
+	}
+	if err != nil {
 		o.Store.Unclaim("approvals")
 		return nil, fmt.Errorf("open the approvals: %w", err)
 	}
@@ -101,9 +105,13 @@ func OpenInbox(ctx context.Context, o InboxOptions) (*Inbox, error) {
 }
 
 // SetPolicy exchanges who may answer. It holds from now on, for questions that wait too: each counts its answers
-// again, and one that too few people may approve by now is sentinel.ErrNoApprover to its call.
+// again, also one that no call waits on and one that has its yes and whose call has not started. A question that too
+// few people may approve by now is sentinel.ErrNoApprover to its call.
 func (in *Inbox) SetPolicy(p *Policy) {
 	in.policy.Store(p)
+	if err := in.recountOpen(context.Background()); err != nil { // each counts again when its call asks, all the same
+		in.o.Log.Error("questions could not be counted again by who may answer now; they show what was needed before", "error", err)
+	}
 	in.mu.Lock()
 	ids := slices.Collect(maps.Keys(in.waiting))
 	in.mu.Unlock()
@@ -111,6 +119,61 @@ func (in *Inbox) SetPolicy(p *Policy) {
 		in.wakeWaiters(id)
 	}
 }
+
+// recountOpen counts the answers to all questions without an end by who may answer now.
+func (in *Inbox) recountOpen(ctx context.Context) error {
+	in.mu.Lock()
+	ids := slices.Collect(maps.Keys(in.open))
+	in.mu.Unlock()
+	p, now := in.policy.Load(), in.o.Now()
+	changes := func(row Item) bool {
+		if in.isUnnamed(row) { // it is counted when its call asks
+			return false
+		}
+		return row.showAt(now).State == StatePending && (row.Yes > 0 || row.Needed != in.requireOf(p, row).needed) || row.State == StateApproved
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool {
+		row, err := in.readItem(ctx, id)
+		return err == nil && !changes(row) || errors.Is(err, ErrUnknown)
+	})
+	for some := range slices.Chunk(ids, recountAtOnce) {
+		err := in.o.Store.Submit(ctx, func(tx *store.Tx) error {
+			for _, id := range some {
+				row, err := readItemTx(tx, id)
+				if errors.Is(err, ErrUnknown) || err == nil && !changes(row) {
+					continue
+				}
+				if err == nil {
+					err = in.recountYes(tx, row, in.requireOf(p, row))
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requireOf returns what the rules of a policy say together of the call of a question.
+func (in *Inbox) requireOf(p *Policy, row Item) requirement {
+	return p.require(row.requesters(), in.subjectsOf(row)...)
+}
+
+// isUnnamed reports whether the row is of a tool whose name is not known here: see subjectsOf.
+func (in *Inbox) isUnnamed(row Item) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	_, known := in.unnamed[row.ID]
+	return row.Skill == "" && !known
+}
+
+// recountAtOnce is how many questions one transaction counts again.
+const recountAtOnce = 200
 
 // takeUpRows reads which questions have no end, and ends those whose calls were decided while
 // no inbox was there to hear of it.
@@ -250,13 +313,19 @@ func subjectOf(c sentinel.Call) subject {
 	return subject{c.Name(), c.Effect()}
 }
 
-// newInquiry makes the question about a call.
-func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (*inquiry, error) {
+// newInquiryOf says who may answer the question of a decision, and not what is shown.
+func (in *Inbox) newInquiryOf(c sentinel.Call, d sentinel.Decision) *inquiry {
 	q := &inquiry{id: d.ID, call: c, decision: d}
 	if first, ok := c.Follows(); ok {
 		q.after = subjectOf(first)
 	}
 	q.requireBy(in.policy.Load())
+	return q
+}
+
+// newInquiry makes the question about a call.
+func (in *Inbox) newInquiry(c sentinel.Call, d sentinel.Decision) (*inquiry, error) {
+	q := in.newInquiryOf(c, d)
 	if d.ID == "" || d.Expires.IsZero() {
 		return q, errors.New("a question needs the id of a decision and an expiry")
 	}
@@ -388,7 +457,7 @@ func (in *Inbox) putInquiry(tx *store.Tx, q *inquiry) error {
 // may: fewer may be needed by now, or others.
 func (in *Inbox) recountYes(tx *store.Tx, row Item, need requirement) error {
 	in.rows.mark(row.ID)
-	if row.State != StatePending {
+	if row.State != StatePending && row.State != StateApproved {
 		_, err := tx.Exec(sqlNeed, need.needed, row.ID)
 		return err
 	}
@@ -403,7 +472,7 @@ func (in *Inbox) recountYes(tx *store.Tx, row Item, need requirement) error {
 	if _, err = tx.Exec(sqlRecount, string(state), need.needed, yes, strings.Join(said, ", "), row.ID); err != nil {
 		return err
 	}
-	if row.Yes == yes && row.Needed == need.needed {
+	if row.Yes == yes && row.Needed == need.needed && row.State == state {
 		return nil
 	}
 	return in.stageChange(tx, ChangeRecounted, row.ID)
@@ -531,6 +600,23 @@ func (in *Inbox) readItem(ctx context.Context, id string) (Item, error) {
 	return getItem(ctx, in.o.Store.Reader(), id)
 }
 
+// AnswerHolds implements sentinel.RevisingApprover: a yes holds while those who said it may answer by the rules of now,
+// and are as many as these need.
+func (in *Inbox) AnswerHolds(ctx context.Context, c sentinel.Call, d sentinel.Decision) (bool, error) {
+	q := in.newInquiryOf(c, d)
+	if !q.need.isMeetable() {
+		return false, nil
+	}
+	given, err := in.openAnswers(ctx, q)
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(given, func(a sealedAnswer) bool { return a.Word == No || a.Edit != nil }) {
+		return false, nil // said after a reload had opened the question again
+	}
+	return len(selectYes(given, q.need)) >= q.need.needed, nil
+}
+
 // readAnswers returns the verdict that people gave, and whether they did. A question that was
 // purged while its call waits is put to no person again.
 func (in *Inbox) readAnswers(ctx context.Context, q *inquiry) (v sentinel.Verdict, answered bool, err error) {
@@ -562,7 +648,7 @@ func (in *Inbox) readAnswers(ctx context.Context, q *inquiry) (v sentinel.Verdic
 	return v, false, in.reopenInquiry(ctx, q, selectYes(given, q.need))
 }
 
-// openAnswers returns the sealed answers to the question as it is shown now.
+// openAnswers returns the sealed answers to the question as it is shown now, which a digest names where q has one.
 func (in *Inbox) openAnswers(ctx context.Context, q *inquiry) ([]sealedAnswer, error) {
 	values, err := in.o.Journal.ByCall(ctx, refOf(q.id))
 	if err != nil {
@@ -581,7 +667,7 @@ func (in *Inbox) openAnswers(ctx context.Context, q *inquiry) ([]sealedAnswer, e
 		if v.Kind != kindAnswer || v.User != g.User() || v.Conversation != g.Conversation() || json.Unmarshal(v.Data, &a) != nil {
 			continue
 		}
-		if a.Approval == q.id && a.Digest == q.digest && a.Sheet == sheet {
+		if a.Approval == q.id && (q.digest == "" || a.Digest == q.digest) && a.Sheet == sheet {
 			out = append(out, a)
 		}
 	}

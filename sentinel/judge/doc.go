@@ -169,10 +169,12 @@
 // What rules can't tell and a reader could is no verdict. These signals are doubts:
 //
 //	other_topic, other_action, amount_unknown, amount_nowhere, amount_exceeds of -10, unasked,
-//	wordless_request, unreadable_request, met_address_in_content, recipient_met, recipient_called, recipient_listed,
+//	wordless_request, met_address_in_content, recipient_met, recipient_called, recipient_listed,
 //	recipient_visited, recipient_earlier,
 //	host_listed, host_earlier, target_listed, target_earlier, ref_listed, ref_earlier, asked_into_trusted_store, rival_fits_better,
 //	repeated_call, spent_over_limit, over_earlier_limit
+//	unreadable_request
+//	             in a turn that read no strangers' text
 //	unrelated    in a turn that read no strangers' text; of calls that reach others, can't be undone, cost, open or run
 //	             something, or go on by themselves only where something was read before, the request doesn't only look, and
 //	             no stranger's text asks for such a call; and in any turn of a call that runs what it is given, where
@@ -214,8 +216,8 @@
 //
 // A call that can't be undone, pays, removes, lets in or goes on working by itself has a sign
 // where the request has no known word for it. Where the language is known that is in doubt
-// (wordless_request). Where it isn't, nothing can be read (unreadable_request): that is in doubt too, in a
-// tainted branch of every call that reaches others. What a shell is given to run has no word of its own: outside a tainted branch
+// (wordless_request). Where it isn't, nothing can be read (unreadable_request): the sign is in doubt, and in a turn that read
+// strangers' text a person is asked, in a tainted branch about every call that reaches others, too. What a shell is given to run has no word of its own: outside a tainted branch
 // it has neither sign.
 //
 // # What speaks against a value

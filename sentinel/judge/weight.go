@@ -16,6 +16,8 @@ const (
 	hard weight = iota
 	// doubtful signals are what rules can't tell and a reader could. They make up the doubt.
 	doubtful
+	// doubtfulUntainted signals are hard in a turn that read strangers' text, and doubtful in any other.
+	doubtfulUntainted
 	// doubtfulUnsolicited signals are hard in a turn that read strangers' text, and doubtful in any other. A call that reaches others
 	// or is grave has them hard also where the request only looks, a stranger's text of an earlier turn asks for such a call, or
 	// nothing was read before.
@@ -35,10 +37,12 @@ func weightOf(signal string) weight {
 	case SignalOtherTopic, SignalOtherAction, "amount_unknown", "amount_nowhere", SignalUnasked, SignalWordless, "recipient_met",
 		"recipient_called", "recipient_listed", "recipient_visited", "recipient_earlier", "ref_listed", "ref_earlier",
 		"target_listed", "target_earlier", "host_listed", "host_earlier", SignalAskedStore,
-		SignalRival, SignalRepeated, SignalSpentOverLimit, SignalOverEarlierLimit, SignalUnreadable, SignalMetAddress:
+		SignalRival, SignalRepeated, SignalSpentOverLimit, SignalOverEarlierLimit, SignalMetAddress:
 		return doubtful
 	case SignalUnrelated:
 		return doubtfulUnsolicited
+	case SignalUnreadable:
+		return doubtfulUntainted
 	case SignalPrivateRead:
 		return doubtfulFieldless
 	case SignalLookOnly:
@@ -143,6 +147,8 @@ func isDoubt(e sentinel.Evidence, in circumstances) bool {
 	switch weightOf(e.Signal) {
 	case doubtful:
 		return true
+	case doubtfulUntainted:
+		return in.turn != taintedTurn
 	case doubtfulUnsolicited:
 		return in.aimed || in.turn == plainTurn
 	case doubtfulFieldless:

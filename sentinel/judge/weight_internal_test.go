@@ -19,7 +19,7 @@ import (
 func TestWeights(t *testing.T) {
 	want := map[string]weight{
 		"other_topic": doubtful, "other_action": doubtful, "amount_unknown": doubtful, "amount_nowhere": doubtful, "unasked": doubtful,
-		"unrelated": doubtfulUnsolicited, "unreadable_request": doubtful, "met_address_in_content": doubtful,
+		"unrelated": doubtfulUnsolicited, "unreadable_request": doubtfulUntainted, "met_address_in_content": doubtful,
 		"wordless_request": doubtful, "recipient_met": doubtful, "recipient_called": doubtful, "recipient_listed": doubtful,
 		"recipient_visited": doubtful, "recipient_earlier": doubtful, "ref_listed": doubtful, "ref_earlier": doubtful,
 		"target_listed": doubtful, "target_earlier": doubtful, "host_listed": doubtful, "host_earlier": doubtful,
@@ -67,7 +67,7 @@ func TestIsDoubt(t *testing.T) {
 	turns := [...]turnKind{plainTurn, taintedTurn}
 	for signal, want := range map[string][4]bool{ // clean; clean, handed over; tainted; tainted, handed over
 		SignalOtherTopic: {true, true, true, true}, SignalUnasked: {true, true, true, true},
-		SignalUnrelated: {true, true, false, false}, SignalUnreadable: {true, true, true, true},
+		SignalUnrelated: {true, true, false, false}, SignalUnreadable: {true, true, false, false},
 		SignalLookOnly: {true, true, false, true}, SignalIntentMention: {},
 		SignalSensitiveFlow: {}, SignalPrivateOutward: {}, SignalTrustedStore: {}, SignalUnaskedRight: {}, SignalOverLimit: {},
 		SignalEverything: {}, SignalWiderRights: {}, SignalInstruction: {}, SignalTraversal: {}, SignalSecretInContent: {},

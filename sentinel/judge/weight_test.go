@@ -35,7 +35,7 @@ func TestWhatIsInDoubt(t *testing.T) {
 				"recipient_listed", "recipient_visited", "recipient_met", "recipient_called", "target_listed", "host_listed":
 				require.True(t, e.Doubt, "%s %s", c.ID, e.Signal)
 			case judge.SignalUnreadable:
-				require.Equal(t, !call.Tainted(), e.Doubt, c.ID)
+				require.Equal(t, !call.TaintedThisTurn(), e.Doubt, c.ID)
 			case judge.SignalUnrelated: // of a call that can be taken back, and opens nothing
 				require.False(t, e.Doubt && (call.Tainted() || call.Effect() == skills.Irreversible || call.Effect() == skills.CostsMoney), c.ID)
 			case judge.SignalLookOnly:
@@ -108,7 +108,7 @@ func TestWhereDoubtsAreHard(t *testing.T) {
 		"no word for it in a known language": {withStranger("Zrób porządek", "notes.delete", `{"note_id":"n1"}`, page), judge.SignalWordless,
 			true},
 		"the same after a stranger's text": {withStranger("Panga vitu vyote vizuri", "notes.delete", `{"note_id":"n1"}`, page),
-			judge.SignalUnreadable, true},
+			judge.SignalUnreadable, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := decide(t, judge.Options{}, tc.line.call(t, reg))
