@@ -64,6 +64,8 @@ var descriptions = map[string]string{
 	"Intent.confirm":  "When users are asked to confirm what was understood.",
 	"Intent.approve":  "always: an approver is asked about every request (default when_needed).",
 	"Intent.hard":     "What becomes of a hard mismatch: approve asks an approver, block denies it (default approve).",
+	"Intent.conversations": "What assistants.NAME.intent is to conversations that no assistant leads: those of /v1/conversations, of the " +
+		"pages and of vedette chat (default the strictest that any assistant has).",
 	"Intent.lifetime": "How long a trusted intent is valid (default 5m).",
 	"Intent.rates":    "Bounds for the requests of each user, by the risk of what they ask for. A risk without one has none.",
 	"Intent.max_text": "Greatest size of a text in bytes (default 16384).",

@@ -46,6 +46,9 @@ type Intent struct {
 	Approve string `yaml:"approve" json:",omitempty" cfg:"enum=when_needed|always"`
 	// Hard says what becomes of a hard mismatch: "approve" asks an approver, "block" denies it.
 	Hard string `yaml:"hard" json:",omitempty" cfg:"enum=approve|block"`
+	// Conversations is Assistant.Intent for conversations that no assistant leads; empty is the strictest that any assistant has:
+	// see Config.ConversationIntent.
+	Conversations string `yaml:"conversations" json:",omitempty" cfg:"enum=required|advisory|off"`
 	// Lifetime is how long a trusted intent is valid.
 	Lifetime time.Duration `yaml:"lifetime" json:",omitempty" cfg:"min=1s,max=24h"`
 	// MaxText is the greatest size of a text in bytes.

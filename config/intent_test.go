@@ -40,6 +40,26 @@ func TestIntentDefaults(t *testing.T) {
 	require.Zero(t, c.Intent.Policy.SoftTolerance, "none is what is written")
 }
 
+// A conversation that no assistant leads is held as strictly as the strictest of them, unless the operator says otherwise.
+func TestConversationsWithoutAssistant(t *testing.T) {
+	for name, row := range map[string]struct{ conversations, assistants, want string }{
+		"no assistants":   {"", "", "off"},
+		"none that asks":  {"", "assistants: {a: {}, b: {intent: off}}\n", "off"},
+		"advisory":        {"", "assistants: {a: {}, b: {intent: advisory}}\n", "advisory"},
+		"the strictest":   {"", "assistants: {a: {intent: advisory}, b: {intent: required}, c: {intent: off}}\n", "required"},
+		"what is written": {"  conversations: off\n", "assistants: {b: {intent: required}}\n", "off"},
+		"stricter":        {"  conversations: required\n", "assistants: {b: {intent: advisory}}\n", "required"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := config.Parse("vedette.yaml", []byte(intentYAML+"  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n"+
+				row.conversations+row.assistants), config.Options{})
+			require.NoError(t, err)
+			require.Equal(t, row.want, c.ConversationIntent())
+		})
+	}
+	require.Equal(t, "off", config.Default().ConversationIntent())
+}
+
 func TestIntentMistakes(t *testing.T) {
 	for name, row := range map[string]struct{ yaml, want string }{
 		"no actions": {"  policy: {actions: [pay]}\n", `vedette.yaml:3:1: intent.actions is missing`},
@@ -65,14 +85,18 @@ func TestIntentMistakes(t *testing.T) {
 			`intent.currency: unknown currency "JPY"; known are EUR, USD, GBP, CHF`},
 		"a family": {"  detector: {families: {sqll: block}}\n  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
 			`unknown key "sqll"; did you mean "sql"?`},
-		"two classifiers": {"  detector: {classifier: {model: small, url: 'https://x.example'}}\n  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
+		"two classifiers": {"  detector: {classifier: {model: small, url: 'https://x.example'}}\n" +
+			"  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
 			`vedette.yaml:4:26: intent.detector.classifier needs one place to ask; write model or url`},
-		"a classifier's token": {"  detector: {classifier: {model: small, token: abc}}\n  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
+		"a classifier's token": {"  detector: {classifier: {model: small, token: abc}}\n" +
+			"  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
 			`intent.detector.classifier.token is for a url`},
 		"a mode": {"  detector: {families: {sql: blok}}\n  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
 			`intent.detector.families.sql must be one of block, flag, ignore, not "blok"; did you mean "block"?`},
 		"a text too large": {"  max_text: 2000000\n  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
 			`intent.max_text must be a whole number from 1 to 1048576`},
+		"conversations": {"  conversations: always\n  actions: {pay: {words: pay}}\n  policy: {actions: [pay]}\n",
+			`intent.conversations must be one of required, advisory, off, not "always"`},
 		"a constraint": {"  actions: {pay: {words: pay}}\n  policy: {actions: [pay], constraints: [{when: 'true', then: never}]}\n",
 			`intent.policy.constraints[0].then must be one of soft, hard, blocked`},
 	} {

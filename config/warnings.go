@@ -465,3 +465,18 @@ func hasPassword(address string) bool {
 	at := strings.LastIndexByte(host, '@')
 	return ok && at > 0 && strings.Contains(host[:at], ":") && !strings.HasSuffix(host[:at], ":")
 }
+
+// ConversationIntent is what the trusted intent of a request is to conversations that no assistant leads: required, advisory or off.
+// Without intent.conversations it is the strictest that any assistant has, so no way past an assistant is a wider one.
+func (c *Config) ConversationIntent() string {
+	if c.Intent.Conversations != "" {
+		return c.Intent.Conversations
+	}
+	strictest := "off"
+	for _, a := range c.Assistants {
+		if a.Intent == "required" || a.Intent == "advisory" && strictest == "off" {
+			strictest = a.Intent
+		}
+	}
+	return strictest
+}

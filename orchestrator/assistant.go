@@ -60,13 +60,13 @@ func (a *Assistant) checkAssistant(m *roleModels) error {
 		}
 	}
 	switch a.Intent {
-	case IntentOff:
+	case IntentOfConfig, IntentOff:
 	case IntentAdvisory, IntentRequired:
 		if m.parts.Intake == nil {
 			return fmt.Errorf("%w: an assistant asks for intents, and the configuration has no intent", ErrRequest)
 		}
 	default:
-		return fmt.Errorf("%w: the intent of an assistant is advisory or required", ErrRequest)
+		return fmt.Errorf("%w: the intent of an assistant is required, advisory or off", ErrRequest)
 	}
 	if a.Bounds.Agents < 0 || a.Bounds.Calls < 0 || a.Bounds.Tokens < 0 {
 		return fmt.Errorf("%w: a bound of an assistant is negative", ErrRequest)

@@ -31,6 +31,18 @@ var (
 	ErrNotKept = errors.New("the conversation can't be written down; see to its database before you go on")
 )
 
+// BlockedError is a request that ended before any model read it: the detector of intents stopped it, or the policy blocks what it
+// asks for. No turn was begun, and the same text is blocked again.
+type BlockedError struct {
+	// Intent is the id of its records in the ledger.
+	Intent string
+	// Code is the reason for programs, such as intake.detected. Reason is that for people, without a word of the request.
+	Code, Reason string
+}
+
+// Error says why. It holds no word of the request.
+func (e *BlockedError) Error() string { return "the request was blocked: " + e.Reason }
+
 // What a caller did wrong. All of them are ErrRequest.
 var (
 	// ErrEmptyRequest refuses a request without text.
@@ -86,6 +98,7 @@ const (
 	CodeTimeout             = "timeout"
 	CodeBudget              = "budget"
 	CodeModel               = "model"
+	CodeBlocked             = "blocked"
 	CodeInternal            = "internal"
 )
 
@@ -112,7 +125,10 @@ func DescribeError(err error) *EventError {
 	}
 	var full *OverloadedError
 	var model *ModelError
+	var blocked *BlockedError
 	switch {
+	case errors.As(err, &blocked):
+		return &EventError{Code: CodeBlocked, Message: blocked.Error()}
 	case errors.As(err, &full):
 		return &EventError{Code: CodeOverloaded, Message: full.Error(), RetryAfter: full.RetryAfter}
 	case errors.As(err, &model) && model.Kind == "budget":

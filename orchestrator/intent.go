@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -16,8 +17,10 @@ type IntentMode string
 
 // The modes.
 const (
+	// IntentOfConfig is what the configuration says of conversations that no assistant leads: see intent.conversations.
+	IntentOfConfig IntentMode = ""
 	// IntentOff makes none.
-	IntentOff IntentMode = ""
+	IntentOff IntentMode = "off"
 	// IntentAdvisory makes one, which is on record and narrows nothing.
 	IntentAdvisory IntentMode = "advisory"
 	// IntentRequired grants what the action of the intent grants, and nothing where there is none.
@@ -43,26 +46,33 @@ func (a allowedIntent) describe() string {
 // intentAsker makes the intents of a conversation's requests.
 type intentAsker struct{ *Conversation }
 
+// mode is what an assistant says of intents, or the configuration where no assistant leads the conversation.
+func (c intentAsker) mode(a Assistant) IntentMode {
+	if a.Intent != IntentOfConfig {
+		return a.Intent
+	}
+	return IntentMode(c.needs.parts.Running().ConversationIntent())
+}
+
 // authorize takes a request through the stages of intents where its assistant asks for that, and narrows what it may do. With
-// IntentRequired an error keeps the request from being begun: nothing is known to allow it.
+// IntentRequired an error keeps the request from being begun: nothing is known to allow it, or it is blocked.
 func (c intentAsker) authorize(ctx context.Context, m *sendRequest) error {
-	mode := m.Assistant.Intent
+	mode := c.mode(m.Assistant)
 	if mode == IntentOff {
 		return nil
 	}
+	id := uuid.NewSHA1(turnSpace, []byte("intent\n"+c.co.ID+"\n"+c.co.User+"\n"+m.ID+"\n"+m.Text)).String() // one for each text
 	ceiling, err := c.needs.parts.Intake.Authorize(ctx, assembly.IntentRequest{
-		ID:   uuid.NewSHA1(turnSpace, []byte("intent\n"+c.co.ID+"\n"+c.co.User+"\n"+m.ID+"\n"+m.Text)).String(), // one for each text
-		User: c.co.User, Session: c.co.ID, By: c.co.By, Text: m.Text,
+		ID: id, User: c.co.User, Session: c.co.ID, By: c.co.By, Text: m.Text,
 	}, mode == IntentAdvisory)
-	var input *assembly.IntentInputError
 	switch {
-	case errors.As(err, &input) && mode == IntentRequired:
-		return fmt.Errorf("%w: %s", ErrRequest, input.Error())
 	case err != nil && mode == IntentAdvisory:
 		c.needs.log.Warn("a request's intent could not be made, and the request goes on without", "conversation", c.co.ID, "error", err)
 		return nil
 	case err != nil:
-		return c.needs.ending.translateError(ctx, fmt.Errorf("%w: %w", ErrNotKept, err))
+		return c.needs.ending.translateError(ctx, asTurnError(err))
+	case mode == IntentRequired && ceiling.IsBlocked():
+		return &BlockedError{Intent: id, Code: ceiling.Code, Reason: ceiling.Message}
 	}
 	m.Intent = allowedIntent{ID: ceiling.Intent, Action: ceiling.Action}
 	if mode == IntentAdvisory {
@@ -75,6 +85,25 @@ func (c intentAsker) authorize(ctx context.Context, m *sendRequest) error {
 	m.Assistant.Bounds = m.Assistant.Bounds.narrow(ceiling)
 	return err
 }
+
+// asTurnError is why the intent of a request could not be made, as the callers of a conversation read it.
+func asTurnError(err error) error {
+	var input *assembly.IntentInputError
+	switch {
+	case errors.As(err, &input):
+		return fmt.Errorf("%w: %s", ErrRequest, input.Error())
+	case errors.Is(err, assembly.ErrIntentBusy):
+		return &OverloadedError{What: "requests", Of: "process", RetryAfter: intentRetry}
+	case errors.Is(err, assembly.ErrIntentClosed):
+		return ErrDraining
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrNotKept, err)
+}
+
+// intentRetry is after how long a request may be sent again for which the stages of intents had no room.
+const intentRetry = 5 * time.Second
 
 // narrowScope returns the skills of a scope that are granted too. None granted is none.
 func (c intentAsker) narrowScope(scope skills.Scope, grants []string) (skills.Scope, error) {

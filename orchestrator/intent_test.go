@@ -79,18 +79,153 @@ func TestRequiredIntentIsTheCeiling(t *testing.T) {
 	require.Len(t, r.list(ledger.Query{Kind: "intent_trusted"}), 2)
 	require.NotContains(t, r.grants(), "b")
 
-	for id, text := range map[string]string{"r3": "please go", "r4": "surf and go", "r5": "look and go; rm -rf / --no-preserve-root"} {
-		before, _ := r.outcomesOf("note.echo")
-		reply, err = c.SendRequest(t.Context(), Request{ID: id, Text: text})
-		require.NoError(t, err)
-		after, _ := r.outcomesOf("note.echo")
-		require.Len(t, after, len(before), text)
-		require.Empty(t, reply.Agents, text)
-		shown := r.asked(toolDispatch)
-		require.Contains(t, shown[len(shown)-1][0].Content, "No skill may be used for this request", text)
-	}
+	// Without a trusted intent no agent is dispatched, be it one without skills.
+	before, _ := r.outcomesOf("note.echo")
+	reply, err = c.SendRequest(t.Context(), Request{ID: "r3", Text: "please go"})
+	require.NoError(t, err)
+	after, _ := r.outcomesOf("note.echo")
+	require.Len(t, after, len(before))
+	require.Empty(t, reply.Agents)
+	shown := r.asked(toolDispatch)
+	require.Contains(t, shown[len(shown)-1][0].Content, "No skill may be used for this request")
+	outcomes, _ = r.outcomesOf(skillDispatch)
+	require.Equal(t, "deny scope", outcomes[len(outcomes)-1])
 	require.Len(t, r.list(ledger.Query{Kind: "intent_trusted"}), 2)
 	r.verify()
+}
+
+// What the detector blocks, and what the policy blocks, ends before any model: no turn is begun, it is on record, and the same
+// request is blocked again, over a restart as well.
+func TestBlockedRequestReachesNoModel(t *testing.T) {
+	for name, row := range map[string]struct{ text, policy, status, code string }{
+		"by the detector": {"look and go; rm -rf / --no-preserve-root", "", "blocked", "intake.detected"},
+		"by the policy":   {"surf and go", "", "denied", "intake.forbidden"},
+		"by a mismatch":   {"look and go for 900 EUR", "  hard: block\n", "denied", "intake.mismatch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := with(echo(t), outside(t))
+			o.config = intentConfig + row.policy
+			r := start(t, o, orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"), agent("do-a", use("note.echo", "x"), "ok"))
+			co := ConversationOptions{ID: "c1", User: "ann", Assistant: Assistant{Intent: IntentRequired}}
+			for range 2 {
+				c, err := r.Open(t.Context(), co)
+				require.NoError(t, err)
+				_, err = c.SendRequest(t.Context(), Request{ID: "r1", Text: row.text})
+				var blocked *BlockedError
+				require.ErrorAs(t, err, &blocked)
+				require.Equal(t, row.code, blocked.Code)
+				require.Equal(t, CodeBlocked, DescribeError(err).Code)
+				require.NotContains(t, DescribeError(err).Message, "go;")
+				_, err = c.Reply(t.Context(), "r1")
+				require.ErrorIs(t, err, ErrUnknownRequest, "it was never begun")
+				records := r.list(ledger.Query{Kind: "intent_request"})
+				require.Len(t, records, 1)
+				require.Equal(t, []string{blocked.Intent, "c1", "ann", row.status},
+					[]string{records[0].Call, records[0].Conversation, records[0].User, records[0].Outcome})
+				r.restart(o)
+			}
+			require.Empty(t, r.server.Requests(), "no model was asked")
+			require.Empty(t, r.list(ledger.Query{Kind: sentinel.RecordDecision}))
+
+			// An advisory intent blocks nothing.
+			c, err := r.Open(t.Context(), ConversationOptions{ID: "c2", User: "ann", Assistant: Assistant{Intent: IntentAdvisory}})
+			require.NoError(t, err)
+			reply, err := c.Send(t.Context(), row.text)
+			require.NoError(t, err)
+			require.Equal(t, "done", reply.Text)
+			r.verify()
+		})
+	}
+}
+
+// A conversation that no assistant leads is held as intent.conversations says, or as strictly as the strictest assistant.
+func TestNoWayPastTheAssistants(t *testing.T) {
+	const strict = "\nassistants: {strict: {intent: required}, free: {}}\n"
+	for name, row := range map[string]struct {
+		config    string
+		assistant Assistant
+		outcomes  []string // of the text's decisions
+	}{
+		"as the strictest assistant": {intentConfig + strict, Assistant{}, []string{"deny scope"}},
+		"as the operator says":       {intentConfig + "  conversations: required\n", Assistant{}, []string{"deny scope"}},
+		"off, as the operator says":  {intentConfig + "  conversations: off\n" + strict, Assistant{}, []string{"allow "}},
+		"an assistant without":       {intentConfig + strict, Assistant{Intent: IntentOff}, []string{"allow "}},
+		"no assistant asks":          {intentConfig, Assistant{}, []string{"allow "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := with(echo(t), outside(t))
+			o.config = row.config
+			r := start(t, o, orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"),
+				agent("do-a", use("web.read", "x"), "ok"), orch("x", "done"))
+			c, err := r.Open(t.Context(), ConversationOptions{ID: "c1", User: "ann", Assistant: row.assistant})
+			require.NoError(t, err)
+			_, err = c.Send(t.Context(), "please go")
+			require.NoError(t, err)
+			outcomes, _ := r.outcomesOf(skillDispatch)
+			require.Equal(t, row.outcomes, outcomes)
+		})
+	}
+}
+
+// A turn whose caller leaves while an approver is asked does not begin without the answer, and begins with it once it is sent again.
+func TestRequiredIntentOutlivesItsCaller(t *testing.T) {
+	o := with(echo(t), outside(t))
+	o.config = intentConfig
+	r := start(t, o, orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"), agent("do-a", use("note.echo", "x"), "ok"))
+	c, err := r.Open(t.Context(), ConversationOptions{ID: "c1", User: "ann", Assistant: Assistant{Intent: IntentRequired}})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		_, err := c.SendRequest(ctx, Request{ID: "r1", Text: "ask and go"})
+		left <- err
+	}()
+	require.Eventually(t, func() bool { return len(r.list(ledger.Query{Kind: sentinel.RecordHeld})) == 1 }, eventually, tick)
+	cancel()
+	require.ErrorIs(t, <-left, context.Canceled)
+	_, err = c.Reply(t.Context(), "r1")
+	require.ErrorIs(t, err, ErrUnknownRequest)
+	require.Empty(t, r.server.Requests(), "no model was asked")
+	r.answerPending(approval.Yes)
+	require.Eventually(t, func() bool { return len(r.list(ledger.Query{Kind: "intent_end"})) == 1 }, eventually, tick)
+	reply, err := c.SendRequest(t.Context(), Request{ID: "r1", Text: "ask and go"})
+	require.NoError(t, err)
+	require.Equal(t, "done", reply.Text)
+	require.Len(t, reply.Agents, 1)
+}
+
+// A question about an intent keeps no process from ending: a drain waits neither for it nor for the request that waits for it, and
+// the next process has both.
+func TestDrainLeavesIntentsToTheNextStart(t *testing.T) {
+	o := with(echo(t), outside(t))
+	o.config = intentConfig
+	r := start(t, o, orch("go", dispatch("a", "do-a", "note.echo"), results("wait_all"), "done"), agent("do-a", use("note.echo", "x"), "ok"))
+	co := ConversationOptions{ID: "c1", User: "ann", Assistant: Assistant{Intent: IntentRequired}}
+	c, err := r.Open(t.Context(), co)
+	require.NoError(t, err)
+	cut := make(chan error, 1)
+	go func() {
+		_, err := c.SendRequest(t.Context(), Request{ID: "r1", Text: "ask and go"})
+		cut <- err
+	}()
+	require.Eventually(t, func() bool { return len(r.list(ledger.Query{Kind: sentinel.RecordHeld})) == 1 }, eventually, tick)
+	limit, cancel := context.WithTimeout(t.Context(), eventually)
+	defer cancel()
+	d, err := r.Drain(limit)
+	require.NoError(t, err)
+	require.NoError(t, limit.Err(), "it ended of itself, and not because its time was over")
+	require.Empty(t, d.Turns)
+	require.Empty(t, d.Calls)
+	require.ErrorIs(t, <-cut, ErrClosed)
+	r.restart(o)
+	require.Empty(t, r.list(ledger.Query{Kind: "intent_end"}))
+	r.answerPending(approval.Yes)
+	c, err = r.Open(t.Context(), co)
+	require.NoError(t, err)
+	reply, err := c.SendRequest(t.Context(), Request{ID: "r1", Text: "ask and go"})
+	require.NoError(t, err)
+	require.Len(t, reply.Agents, 1)
+	require.Len(t, r.list(ledger.Query{Kind: "intent_trusted"}), 1)
 }
 
 // An advisory intent is on record and narrows nothing; without intents all is as before.

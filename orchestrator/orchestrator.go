@@ -182,6 +182,9 @@ func (o *Orchestrator) buildParts(ctx context.Context, cfg *config.Config) error
 	if err := o.startTree(ctx); err != nil {
 		return errors.Join(err, o.Close(ctx))
 	}
+	if err := parts.ResumeIntents(ctx); err != nil { // onEvent needs all of the above
+		return errors.Join(err, o.Close(ctx))
+	}
 	return nil
 }
 

@@ -132,7 +132,7 @@ func newRequestTurn(n *turnNeeds, conversation string, m sendRequest, tainted bo
 
 // newTurn makes a turn of what is kept of its request.
 func newTurn(n *turnNeeds, conversation, user, text string, r openRecord, earlier earlierTurns) (*turn, error) {
-	own, err := nativeScope()
+	own, err := nativeScope(r.Intent)
 	if err != nil {
 		return nil, err
 	}

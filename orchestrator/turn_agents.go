@@ -16,8 +16,13 @@ import (
 	"github.com/vedette-dev/vedette/skills"
 )
 
-// nativeScope are the orchestrator's own skills.
-func nativeScope() (skills.Scope, error) { return skills.NewScope("agent.*") }
+// nativeScope are the orchestrator's own skills; none where the request's intent grants nothing: no agent works for it.
+func nativeScope(a allowedIntent) (skills.Scope, error) {
+	if a.Why != "" {
+		return skills.NewScope()
+	}
+	return skills.NewScope("agent.*")
+}
 
 // findAgent returns the agent of that id, nil where none was dispatched.
 func (t *turn) findAgent(id string) *agentRun { return t.byID[id] }

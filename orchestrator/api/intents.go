@@ -35,8 +35,9 @@ func (s intents) register() {
 			id: "process-text" + suffix, method: http.MethodPost, path: prefix + "/process", tag: "intents", scopes: whoChats, keyed: true,
 			also: answersOfIntents, summary: "Have a user's text become an intent, and act on it",
 			description: "Where the status is `pending_confirmation`, show `confirmation` to the user and send its digest back. Where it is " +
-				"`pending_approval`, a person answers at `approval_url`; look at the request again later.",
-			fails: []problem.Code{problem.NotKept, problem.Overloaded, problem.Draining},
+				"`pending_approval`, a person answers at `approval_url`; look at the request again later. " +
+				"The text counts as the user's own words, so the token must say `user_turns: human`.",
+			fails: []problem.Code{problem.Forbidden, problem.NotKept, problem.Overloaded, problem.Draining},
 		}, s.onProcess)
 		register(s.API, operation{
 			id: "show-text" + suffix, method: http.MethodGet, path: prefix + "/process/{id}", tag: "intents", scopes: whoChats,
@@ -46,7 +47,7 @@ func (s intents) register() {
 			id: "confirm-intent" + suffix, method: http.MethodPost, path: prefix + "/process/{id}/confirm", tag: "intents", scopes: whoChats,
 			also: answersOfIntents, summary: "Confirm an intent, or decline it",
 			description: "The answer is to exactly the intent of that digest, once, by the user of the request.",
-			fails:       []problem.Code{problem.Stale, problem.NotKept, problem.Overloaded, problem.Draining},
+			fails:       []problem.Code{problem.Forbidden, problem.Stale, problem.NotKept, problem.Overloaded, problem.Draining},
 		}, s.onConfirm)
 		register(s.API, operation{
 			id: "decide-approval" + suffix, method: http.MethodPost, path: prefix + "/approvals/{id}", tag: "intents", scopes: whoApproves,
@@ -150,12 +151,21 @@ func hostOf(address string) string {
 	return strings.Trim(address, "[]")
 }
 
+// speakFor is actFor of who sends the user's own words: texts ground what is done for them, and confirmations allow it.
+func speakFor(p access.Principal, named string) (string, error) {
+	if !p.IsHuman() {
+		return "", problem.New(problem.Forbidden, "a text, and a confirmation, count as the user's own words, and the token doesn't say "+
+			"user_turns: human")
+	}
+	return actFor(p, named)
+}
+
 func (s intents) onProcess(ctx context.Context, p access.Principal, in *processInput) (*processed, error) {
 	pipe, err := s.intake()
 	if err != nil {
 		return nil, err
 	}
-	user, err := actFor(p, in.Body.User)
+	user, err := speakFor(p, in.Body.User)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +218,7 @@ func (s intents) onConfirm(ctx context.Context, p access.Principal, in *confirmI
 	if err != nil {
 		return nil, err
 	}
-	user, err := actFor(p, in.Body.User)
+	user, err := speakFor(p, in.Body.User)
 	if err != nil {
 		return nil, err
 	}

@@ -132,6 +132,18 @@ func TestConfirmationsAreBoundToTheIntent(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, h.do("bob", "POST", "/v1/process", textOf("Pay 200 euros")).StatusCode, "bob has his own")
 }
 
+// Texts and confirmations count as the user's own words, so a token that doesn't say that a person writes them sends none.
+func TestTextsAreAPersonsOwn(t *testing.T) {
+	h := openIntents(t)
+	r := h.do("robot", "POST", "/v1/process", textOf("Find experts in security"))
+	require.Equal(t, "forbidden", r.code(), string(r.body))
+	var waits processedText
+	h.do("ann", "POST", "/v1/process", textOf("Pay 200 euros")).into(t, &waits)
+	yes := map[string]any{"digest": waits.Confirmation.Digest, "confirm": true}
+	require.Equal(t, "forbidden", h.do("robot", "POST", "/v1/process/"+waits.Request+"/confirm", yes).code())
+	require.Equal(t, http.StatusAccepted, h.do("robot", "GET", "/v1/process/"+waits.Request, nil).StatusCode, "it may look")
+}
+
 // A body names another user or approver only with the scope act_as.
 func TestBodiesNameNoOther(t *testing.T) {
 	h := openIntents(t)

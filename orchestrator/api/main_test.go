@@ -108,6 +108,7 @@ func people() []access.Wanted {
 		{Name: "ann", User: "ann", Scopes: all, UserTurns: human},
 		{Name: "bob", User: "bob", Scopes: all, UserTurns: human},
 		{Name: "chat", User: "ann", Scopes: []access.Scope{access.Chat}, UserTurns: human},
+		{Name: "robot", User: "ann", Scopes: []access.Scope{access.Chat}},
 		{Name: "check", User: "ann", Scopes: []access.Scope{access.Check}},
 		{Name: "narrow", User: "ann", Scopes: []access.Scope{access.Chat, access.Check, access.Call}, Skills: []string{"note.read"},
 			UserTurns: human},

@@ -24,7 +24,7 @@ func (s messages) register() {
 		description: "The answer comes with 200 where the turn ended within `wait_seconds`, otherwise 202 says that it goes on: follow " +
 			"the events, or ask for the request. A request that is sent again with the same id and text is not worked on again. " +
 			"A caller that leaves stops nothing. The text counts as the user's own words, so the token must say `user_turns: human`.",
-		fails: []problem.Code{problem.Forbidden, problem.Overloaded, problem.NotKept, problem.Draining, problem.ModelFailed},
+		fails: []problem.Code{problem.Forbidden, problem.Blocked, problem.Overloaded, problem.NotKept, problem.Draining, problem.ModelFailed},
 	}, s.onSend)
 	register(s.API, operation{
 		id: "list-messages", method: http.MethodGet, path: "/v1/conversations/{conversation}/messages", tag: conversationTag, scopes: whoChats,

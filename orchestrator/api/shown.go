@@ -150,6 +150,7 @@ var conversationCodes = map[string]problem.Code{
 	orchestrator.CodeOverloaded: problem.Overloaded, orchestrator.CodeDraining: problem.Draining, orchestrator.CodeClosed: problem.Draining,
 	orchestrator.CodeInterrupted: problem.Conflict, orchestrator.CodeCancelled: problem.Conflict, orchestrator.CodeNotKept: problem.NotKept,
 	orchestrator.CodeTimeout: problem.Unavailable, orchestrator.CodeBudget: problem.RateLimited, orchestrator.CodeModel: problem.ModelFailed,
+	orchestrator.CodeBlocked: problem.Blocked,
 }
 
 // describeConversation is the problem of an error of the orchestrator. What belongs to another user is not there.

@@ -70,12 +70,10 @@ func Build(ctx context.Context, cfg *config.Config, o Options) (*Parts, error) {
 		return nil, errors.Join(err, p.Close())
 	}
 	p.counts.limiter.GreetStore(ctx)
-	if p.Intake != nil {
-		if err := p.Intake.Resume(ctx); err != nil {
+	if !o.Supervised {
+		if err := p.ResumeIntents(ctx); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
-	}
-	if !o.Supervised {
 		p.startBackground(ctx)
 	}
 	return p, nil
@@ -354,4 +352,13 @@ func (p *Parts) startBackground(ctx context.Context) {
 	for _, c := range p.couriers {
 		p.background = append(p.background, maintenance.Start(ctx, p.log, "notify", c.Run))
 	}
+}
+
+// ResumeIntents goes on with the requests of intents that an earlier process left. Its events come at once, so with Options.Supervised
+// the program calls it once it can hear them, before the first request. Otherwise Build does. The error is the store's.
+func (p *Parts) ResumeIntents(ctx context.Context) error {
+	if p.Intake == nil {
+		return nil
+	}
+	return p.Intake.Resume(ctx)
 }

@@ -31,6 +31,12 @@ type (
 	IntentConfirm = intents.UserAnswer
 )
 
+// Why the intent of a request could not be made: the process is ending, or too many requests are under way.
+var (
+	ErrIntentClosed = intents.ErrClosed
+	ErrIntentBusy   = intents.ErrBusy
+)
+
 // IsolateParsers is the value of Options.ParserIsolation that reads each text in a process of its own.
 const IsolateParsers = intents.OwnProcess
 

@@ -45,7 +45,7 @@ func newReviewGate(cfg *config.Config, roster *llm.Roster, o gateOptions) (senti
 		Concurrency: cfg.Sentinel.Concurrency, Retries: cfg.Sentinel.Retries, Terms: listTerms(cfg), Escalate: second,
 		CacheTTL: o.cacheTTL, CacheSize: cfg.Sentinel.CacheSize, Purse: o.purse, RulesFor: cfg.Sentinel.Budget.RulesFor,
 		Doubts: review.DoubtsMode(cfg.Sentinel.Doubts), Measure: review.Measure{Apart: o.apart, Unproved: o.apart}, Flows: o.flows,
-		Evidence: shown,
+		Evidence: shown, Intents: cfg.Intent.IsOn(),
 		Observer: o.observer, Log: o.log, Now: o.now,
 	}, cfg.Sentinel))
 }

@@ -1,6 +1,7 @@
 package assistants
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -81,12 +82,9 @@ func (d *Door) prepare(r *http.Request, p access.Principal, q completion) (*answ
 	}}, nil
 }
 
-// intentMode is what the configuration says of an assistant's intents.
+// intentMode is what the configuration says of an assistant's intents. One that says nothing has none.
 func intentMode(word string) orchestrator.IntentMode {
-	if word == "off" {
-		return orchestrator.IntentOff
-	}
-	return orchestrator.IntentMode(word)
+	return cmp.Or(orchestrator.IntentMode(word), orchestrator.IntentOff)
 }
 
 // readAuthority returns for whom the request is, and the skills that its agents may use. The user in the

@@ -57,6 +57,7 @@ var failures = map[string]failure{
 	orchestrator.CodeOtherUser:           {Status: http.StatusNotFound, Type: typeInvalid},
 	orchestrator.CodeUnknownConversation: {Status: http.StatusNotFound, Type: typeInvalid},
 	orchestrator.CodeOrphaned:            {Status: http.StatusNotFound, Type: typeInvalid},
+	orchestrator.CodeBlocked:             {Status: http.StatusForbidden, Type: typePermission, Param: "messages"},
 	orchestrator.CodeOverloaded:          {Status: http.StatusTooManyRequests, Type: typeRate, Again: true},
 	orchestrator.CodeDraining:            {Status: http.StatusServiceUnavailable, Type: typeServer, Again: true},
 	orchestrator.CodeBudget:              {Status: http.StatusTooManyRequests, Type: typeRate},

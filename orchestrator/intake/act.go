@@ -11,6 +11,7 @@ import (
 	"github.com/vedette-dev/vedette/internal/plainjson"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/intent"
+	"github.com/vedette-dev/vedette/sentinel/intent/compare"
 	"github.com/vedette-dev/vedette/sentinel/store"
 	"github.com/vedette-dev/vedette/skills"
 )
@@ -112,7 +113,8 @@ func (p *Pipeline) seal(ctx context.Context, a *act) (intent.Trusted, error) {
 	return token, nil
 }
 
-// refuseNow says why an intent can't be trusted now; nil where it can.
+// refuseNow says why an intent can't be trusted now; nil where it can. What waited for a person is compared once more: the policy
+// may be another since, and an approver may have chosen an intent that was never compared.
 func (p *Pipeline) refuseNow(ctx context.Context, a *act) error {
 	end := Answer{RequestID: a.owner.request, Status: Denied}
 	if p.o.Pauser != nil {
@@ -122,10 +124,16 @@ func (p *Pipeline) refuseNow(ctx context.Context, a *act) error {
 		}
 	}
 	if a.considered != nil {
-		return nil // they were looked up a moment ago
+		return nil // it was compared, and looked up, a moment ago
 	}
-	c := &considered{request: Request{ID: a.owner.request, User: a.owner.user}, canonical: a.intent, status: Running}
-	if p.stages.resolve(ctx, c); c.status != Running {
+	c := &considered{request: Request{ID: a.owner.request, User: a.owner.user}, at: p.o.Now(), canonical: a.intent, status: Running}
+	if p.stages.compare(ctx, c); c.status == Running && c.info.Comparison.Verdict == compare.Hard && (a.confirmed || p.o.BlockHard) {
+		c.stop(Denied, gateComparison, CodeMismatch, c.info.Comparison.Explanation) // no user can allow it
+	}
+	if c.status == Running {
+		p.stages.resolve(ctx, c)
+	}
+	if c.status != Running {
 		end.Status, end.Code, end.Message = c.status, c.code, c.message
 		return &refusedError{end}
 	}
@@ -266,7 +274,8 @@ func (p *Pipeline) runSkill(
 	if err != nil {
 		return nil, err
 	}
-	defer p.flights.follow(actionCall(a.owner.request), f)()
+	leave := p.flights.follow(actionCall(a.owner.request), f)
+	defer leave()
 	desk := p.o.Checkpoint.Numbered(g)
 	if resumed {
 		if _, err := desk.Resume(ctx, 0, 1); err != nil {

@@ -46,7 +46,9 @@ func (p *Pipeline) holdForApprover(ctx context.Context, c *considered) (Answer, 
 // elevate asks an approver and goes on with what they said.
 func (p *Pipeline) elevate(ctx context.Context, f *flight, w *waiting) (Answer, error) {
 	leave := p.flights.follow(elevationCall(w.owner.request), f)
-	digest, err := p.asker.ask(ctx, w)
+	asking, end := f.questionContext(ctx)
+	digest, err := p.asker.ask(asking, w)
+	end()
 	leave()
 	var no *skills.Refusal
 	switch {

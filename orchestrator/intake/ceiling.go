@@ -23,6 +23,12 @@ type Ceiling struct {
 	Message string
 }
 
+// IsBlocked reports whether the request ends at once: the detector stopped it, or the policy blocks what it asks for. Nothing
+// may read it any more, a model that answers it neither.
+func (c Ceiling) IsBlocked() bool {
+	return c.Status == Blocked || c.Status == Denied && (c.Code == CodeForbidden || c.Code == CodeMismatch)
+}
+
 // turns take requests of turns through the stages.
 type turns struct{ *Pipeline }
 
@@ -50,7 +56,22 @@ func (t turns) authorize(ctx context.Context, r Request, advisory bool) (Ceiling
 	if s, err = t.book.readState(context.WithoutCancel(ctx), r.ID, r.User); err != nil {
 		return Ceiling{}, err
 	}
+	if !s.status.IsEnd() {
+		return Ceiling{}, t.explainWait(ctx)
+	}
 	return t.read(s), nil
+}
+
+// explainWait says why a request has no end yet: its caller left, the process ends, or there is no room. It waits on, and its
+// turn must not begin without it.
+func (t turns) explainWait(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case t.flights.isClosed():
+		return ErrClosed
+	}
+	return ErrBusy
 }
 
 // open takes a request through the stages that is not on record yet.
@@ -79,12 +100,12 @@ func (t turns) open(ctx context.Context, r Request, advisory bool) error {
 func (t turns) awaitApprover(ctx context.Context, request string) {
 	f := t.flights.find(request)
 	for f != nil {
-		_, _, over, changed := f.look()
-		if over {
+		s := f.look()
+		if s.over {
 			return
 		}
 		select {
-		case <-changed:
+		case <-s.changed:
 		case <-ctx.Done():
 			return
 		}

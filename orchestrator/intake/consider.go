@@ -206,7 +206,7 @@ func (s *stages) alikeOf(ctx context.Context, t intent.Topic) func(string) (floa
 // resolve looks the references up. One that the user may not use ends the request: no approver can give what isn't theirs.
 func (s *stages) resolve(ctx context.Context, c *considered) {
 	for _, r := range c.canonical.References() {
-		err := error(ErrNoReference)
+		err := ErrNoReference
 		if s.o.References != nil {
 			err = s.o.References.Resolve(ctx, c.request.User, r)
 		}

@@ -19,6 +19,29 @@ type flight struct {
 	now     Answer
 	err     error
 	over    bool
+	// held is closed once a question about the request's call is on record.
+	held     chan struct{}
+	holdOnce sync.Once
+}
+
+// putTime bounds how long a question is still put once the process is ending.
+const putTime = 5 * time.Second
+
+// questionContext is for a call that puts a question to a person. It ends with ctx once the question is on record, so that the next
+// process puts it again. A call that is cut off before is denied for good.
+func (f *flight) questionContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	own, end := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		defer end()
+		last := time.NewTimer(putTime)
+		defer last.Stop()
+		select {
+		case <-f.held:
+		case <-last.C:
+		case <-own.Done():
+		}
+	})
+	return own, func() { stop(); end() }
 }
 
 // set says where the request stands.
@@ -40,31 +63,36 @@ func (f *flight) finish(a Answer, err error) {
 	f.changed = make(chan struct{})
 }
 
+// sight is where a request stood when it was looked at.
+type sight struct {
+	now  Answer
+	err  error
+	over bool
+	// changed is closed when it stands elsewhere.
+	changed <-chan struct{}
+}
+
 // look returns where the request stands, and what tells of a change.
-func (f *flight) look() (a Answer, err error, over bool, changed <-chan struct{}) { //nolint:revive // the error is the request's
+func (f *flight) look() sight {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.now, f.err, f.over, f.changed
+	return sight{f.now, f.err, f.over, f.changed}
 }
 
 // await waits until the request has its end, or a person is asked. A caller that leaves gets where it stands.
 func (f *flight) await(ctx context.Context) (Answer, error) {
 	for {
-		a, err, over, changed := f.look()
+		s := f.look()
 		switch {
-		case over && errors.Is(err, errLeft): // the process ends; the request waits on
-			return a, nil
-		case over && err != nil:
-			return Answer{}, err
-		case over:
-			return a, nil
-		case a.Status == PendingApproval && a.Approval != "":
-			return a, nil
+		case s.over && s.err != nil && !errors.Is(s.err, errLeft): // after errLeft the request waits on, and the process ends
+			return Answer{}, s.err
+		case s.over, s.now.Status == PendingApproval && s.now.Approval != "":
+			return s.now, nil
 		}
 		select {
-		case <-changed:
+		case <-s.changed:
 		case <-ctx.Done():
-			return a, nil
+			return s.now, nil
 		}
 	}
 }
@@ -119,7 +147,7 @@ func (fs *flights) begin(o owner, first Answer, run func(context.Context, *fligh
 	if err := fs.refuse(); err != nil {
 		return nil, err
 	}
-	f := &flight{owner: o, changed: make(chan struct{}), now: first}
+	f := &flight{owner: o, changed: make(chan struct{}), held: make(chan struct{}), now: first}
 	fs.list[o.request] = f
 	fs.work.Go(func() {
 		a, err := first, errors.New("the request broke")
@@ -213,15 +241,19 @@ func (fs *flights) follow(callID string, f *flight) (leave func()) {
 	}
 }
 
-// onEvent tells a flight that people can find the question about its call.
+// onEvent tells a flight that the question about its call is on record, and that people can find it.
 func (fs *flights) onEvent(e sentinel.Event) {
-	if e.Kind != sentinel.EventAsked {
+	if e.Kind != sentinel.EventAsked && e.Kind != sentinel.RecordHeld {
 		return
 	}
 	fs.mu.Lock()
 	f := fs.byCalls[e.Call.Proposed().ID()]
 	fs.mu.Unlock()
 	if f == nil {
+		return
+	}
+	if e.Kind == sentinel.RecordHeld {
+		f.holdOnce.Do(func() { close(f.held) })
 		return
 	}
 	f.set(func(a *Answer) {

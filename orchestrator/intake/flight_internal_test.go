@@ -5,10 +5,37 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
+
+// A question that is being put when the process ends is put all the same: cut off, it would be denied for good.
+func TestQuestionsArePutAtTheEnd(t *testing.T) {
+	for name, row := range map[string]struct {
+		held bool
+		took time.Duration
+	}{"once it is on record": {true, 0}, "or its time is over": {false, putTime}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &flight{held: make(chan struct{})}
+				ctx, cancel := context.WithCancel(t.Context())
+				asking, end := f.questionContext(ctx)
+				defer end()
+				began := time.Now()
+				cancel()
+				synctest.Wait()
+				require.NoError(t, asking.Err())
+				if row.held {
+					close(f.held)
+				}
+				<-asking.Done()
+				require.Equal(t, row.took, time.Since(began))
+			})
+		})
+	}
+}
 
 // No more requests are under way than there is room for, each once; one that fails is gone on with later, and one that
 // panics takes no other with it.

@@ -302,7 +302,7 @@ func (p *Pipeline) endAtOnce(ctx context.Context, c *considered) (Answer, error)
 // the same id gives the same ceiling again, for the turn of that id alone. It waits for an approver as long as ctx does.
 // With advisory no person is asked: what would ask one is denied.
 //
-// The error is that of Process.
+// The error is that of Process; ctx's where it ends while an approver is asked, who can answer all the same.
 func (p *Pipeline) Authorize(ctx context.Context, r Request, advisory bool) (Ceiling, error) {
 	return turns{p}.authorize(ctx, r, advisory)
 }
@@ -313,8 +313,8 @@ func (p *Pipeline) Look(ctx context.Context, request, user string) (Answer, erro
 		return Answer{}, ErrUnknownRequest
 	}
 	if f := p.flights.find(request); f != nil && f.owner.user == user {
-		if a, _, over, _ := f.look(); !over {
-			return a, nil
+		if s := f.look(); !s.over {
+			return s.now, nil
 		}
 	}
 	s, err := p.book.readState(ctx, request, user)

@@ -320,6 +320,69 @@ func TestElevationOverRestart(t *testing.T) {
 	}
 }
 
+// What waited for a person is compared with the policy once more before it is trusted: a policy that has changed since counts, and
+// no approver can choose another parser's intent that the policy blocks.
+func TestPolicyCountsWhenTrusted(t *testing.T) {
+	confirm := func(c *counter, a intake.Answer) {
+		_, err := c.Intake.Confirm(c.t.Context(), intake.UserAnswer{
+			Request: a.RequestID, User: "ann", Digest: a.Confirmation.Digest, Yes: true,
+		})
+		require.NoError(c.t, err)
+	}
+	after := func(policy, more string, do func(*counter, intake.Answer)) func(*counter, intake.Answer) {
+		return func(c *counter, a intake.Answer) {
+			c.restart(func(s *settings) { s.policy, s.intent = policy, more })
+			do(c, a)
+		}
+	}
+	never := `constraints: [{when: "true", then: hard}]` + "\n"
+	for name, row := range map[string]struct {
+		settings settings
+		text     string
+		do       func(c *counter, a intake.Answer)
+		code     string
+	}{
+		"the approver chooses what is forbidden": {settings{models: payer(), policy: "forbid: {actions: [pay]}\n"},
+			"Find experts about taxes", func(c *counter, _ intake.Answer) {
+				i := c.asked()
+				card, err := c.Inbox.Show(c.t.Context(), i.ID)
+				require.NoError(c.t, err)
+				args := map[string]any{}
+				require.NoError(c.t, json.Unmarshal(card.Sheet.Args, &args))
+				_, args["digest"], _ = strings.Cut(c.shown(i).Candidates[0], " ")
+				raw, err := json.Marshal(args)
+				require.NoError(c.t, err)
+				_, err = c.Inbox.Answer(c.t.Context(), approval.Answer{
+					Approval: i.ID, Word: approval.Yes, By: "bob", Via: "test", Digest: i.Digest, Edit: raw,
+				})
+				require.NoError(c.t, err)
+			}, intake.CodeForbidden},
+		"forbidden before the user's yes": {settings{}, "Summarize the news",
+			after("forbid: {actions: [summarize]}\n", "", confirm), intake.CodeForbidden},
+		"a hard mismatch before the user's yes": {settings{}, "Summarize the news", after(never, "", confirm), intake.CodeMismatch},
+		"forbidden before the approver's yes": {settings{models: payer()}, "Find experts about taxes",
+			after("forbid: {actions: [find_experts]}\n", "", func(c *counter, _ intake.Answer) {
+				require.NoError(c.t, c.answer(c.asked(), approval.Yes))
+			}), intake.CodeForbidden},
+		"hard mismatches are blocked before the approver's yes": {settings{models: payer()}, "Find experts about taxes",
+			after(never, "hard: block\n", func(c *counter, _ intake.Answer) {
+				require.NoError(c.t, c.answer(c.asked(), approval.Yes))
+			}), intake.CodeMismatch},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCounter(t, row.settings)
+			a := c.send(row.text)
+			require.False(t, a.Status.IsEnd(), a.Message)
+			row.do(c, a)
+			a = c.await(a.RequestID)
+			require.Equal(t, intake.Denied, a.Status, a.Message)
+			require.Equal(t, row.code, a.Code)
+			require.Empty(t, c.did())
+			require.NotContains(t, c.chain(a.RequestID), "intent_trusted trusted")
+		})
+	}
+}
+
 // A yes that could not be recorded is found again, and no person is asked twice.
 func TestYesThatCouldNotBeRecorded(t *testing.T) {
 	c := newCounter(t, settings{models: payer()})

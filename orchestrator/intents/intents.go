@@ -72,6 +72,14 @@ const HelperKind = parse.HelperKind
 // MaybeHelper makes this process a parser where it was started as one: see parse.MaybeHelper.
 func MaybeHelper(isHelper bool) { parse.MaybeHelper(isHelper) }
 
+// Errors of a Pipeline.
+var (
+	// ErrClosed: the process is ending.
+	ErrClosed = intake.ErrClosed
+	// ErrBusy: too many requests are under way.
+	ErrBusy = intake.ErrBusy
+)
+
 // ElevateSkill is the call by which an approver is asked about an intent; ElevateSpec declares it and RunElevate runs it.
 const ElevateSkill = intake.ElevateSkill
 

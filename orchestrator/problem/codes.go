@@ -18,6 +18,7 @@ const (
 	ForeignHost      Code = "foreign_host"
 	ForeignOrigin    Code = "foreign_origin"
 	Denied           Code = "denied"
+	Blocked          Code = "blocked"
 	NotAllowed       Code = "not_allowed"
 	NotFound         Code = "not_found"
 	MethodNotAllowed Code = "method_not_allowed"
@@ -84,6 +85,10 @@ var meanings = map[Code]meaning{
 	Denied: {
 		http.StatusForbidden, "The call was denied",
 		"The detail says why, and what can be done.",
+	},
+	Blocked: {
+		http.StatusForbidden, "The text was blocked",
+		"The detail says why. The same text is blocked again.",
 	},
 	NotAllowed: {
 		http.StatusForbidden, "The caller may not answer this approval",

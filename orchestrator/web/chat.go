@@ -94,6 +94,8 @@ func (s chat) showChatFailure(w http.ResponseWriter, r *http.Request, v *visitor
 	case errors.Is(err, orchestrator.ErrOtherUser), errors.Is(err, orchestrator.ErrUnknownConversation), errors.Is(err,
 		orchestrator.ErrOrphaned):
 		s.showFailure(w, v, failure{http.StatusNotFound, "There is no such conversation", "It was never there, or it was erased."})
+	case errors.As(err, new(*orchestrator.BlockedError)):
+		s.showFailure(w, v, failure{http.StatusForbidden, "The request was blocked", markText(orchestrator.DescribeError(err).Message)})
 	case errors.Is(err, orchestrator.ErrRequest):
 		s.showFailure(w, v, failure{http.StatusUnprocessableEntity, "That can't be sent", markText(orchestrator.DescribeError(err).Message)})
 	case errors.Is(err, orchestrator.ErrOverloaded), errors.Is(err, orchestrator.ErrClosed):
@@ -234,7 +236,8 @@ func (s chat) begin(ctx context.Context, user string, conv *orchestrator.Convers
 	for {
 		select {
 		case err := <-ended:
-			if errors.Is(err, orchestrator.ErrRequest) || errors.Is(err, orchestrator.ErrOverloaded) || errors.Is(err, orchestrator.ErrClosed) {
+			if errors.Is(err, orchestrator.ErrRequest) || errors.Is(err, orchestrator.ErrOverloaded) || errors.Is(err, orchestrator.ErrClosed) ||
+				errors.As(err, new(*orchestrator.BlockedError)) {
 				return err
 			}
 			return nil // the conversation shows how it ended

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"net/url"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -65,4 +66,23 @@ func TestIntentPages(t *testing.T) {
 	require.NotContains(t, list.body+p.body+more.body, "CANARY")
 	require.Equal(t, 404, b.get("/intents/none").StatusCode)
 	require.Equal(t, 404, b.get("/intents/none/way?seen=x").StatusCode)
+}
+
+// A blocked request is answered with a page that says so, and the conversation shows nothing of it.
+func TestBlockedRequestIsShown(t *testing.T) {
+	h := open(t, changes{intent: `intent:
+  isolation: goroutine
+  conversations: required
+  actions:
+    change: {words: [change], risk: low, grants: [crm.update]}
+  policy: {actions: [change]}
+`})
+	b := h.signIn("ann")
+	page := b.get("/chat/c1")
+	sent := b.post("/chat/c1", url.Values{"csrf": {page.field("csrf")}, "request": {page.field("request")},
+		"text": {"Change CANARY; rm -rf / --no-preserve-root"}})
+	require.Equal(t, 403, sent.StatusCode)
+	require.Contains(t, sent.text(), "The request was blocked")
+	require.NotContains(t, sent.body, "CANARY")
+	require.NotContains(t, b.get("/chat/c1").body, "CANARY")
 }

@@ -191,6 +191,31 @@ func TestDocumentSaysWhatThereIs(t *testing.T) {
 	})
 }
 
+// A call that is made under a trusted intent says so in its document, and where there may be such calls the system message says what
+// that is. Without intents both are as they were.
+func TestDocumentNamesTheIntent(t *testing.T) {
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request, _ int) { say(w, rejects) })
+	plain, with := gate(t, review.Options{}, s.URL), gate(t, review.Options{Intents: true}, s.URL)
+	under := call(t, proposal{skill: "self.read", grant: sentinel.GrantOptions{Intent: "i-7", IntentAction: "find_experts"}})
+	free := call(t, proposal{skill: "self.read"})
+
+	check(t, plain, free)
+	system, bare := lastMessages(t, s)
+	keys, _ := members(t, bare)
+	require.NotContains(t, keys, "checked_intent")
+	require.NotContains(t, system, "checked_intent")
+	check(t, with, free)
+	told, doc := lastMessages(t, s)
+	require.Equal(t, bare, doc)
+	require.Contains(t, told, "\n\nchecked_intent: ")
+	check(t, with, under)
+	again, doc := lastMessages(t, s)
+	require.Equal(t, told, again)
+	_, values := members(t, doc)
+	require.JSONEq(t, `{"id":"i-7","action":"find_experts"}`, string(values["checked_intent"]))
+	require.NotEqual(t, check(t, plain, under).Question, check(t, with, under).Question, "they are other questions")
+}
+
 // What a stranger wrote changes nothing in the document but its size and the judge's findings
 // against the call: it widens no scope, takes no mark away, raises no score and isn't in it.
 func TestResultsWidenNothing(t *testing.T) {

@@ -118,6 +118,8 @@ type Options struct {
 	// Where its mode is not off, the question has the evidence and the system message says how to
 	// read it. sentinel.Options.Evidence should be the same, so that it is worked out once.
 	Evidence sentinel.EvidenceOptions
+	// Intents says that calls may be made under a trusted intent: the system message says what the question's checked_intent is.
+	Intents bool
 	// Measure is for measuring a model.
 	Measure Measure
 	// Log is told of degradation and breakers, without values; nil discards.

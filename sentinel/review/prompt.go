@@ -32,6 +32,8 @@ var (
 	traceText string
 	//go:embed prompts/v5-flow.txt
 	flowText string
+	//go:embed prompts/v5-intent.txt
+	intentText string
 	//go:embed prompts/v5-evidence.txt
 	evidenceText string
 	//go:embed prompts/v5-answer.txt
@@ -132,6 +134,9 @@ func newForm(o Options, model llm.Config) form {
 	}
 	if o.Flows > 0 {
 		parts = append(parts, strings.TrimSpace(flowText))
+	}
+	if o.Intents {
+		parts = append(parts, strings.TrimSpace(intentText))
 	}
 	if o.showsEvidence() {
 		parts = append(parts, strings.TrimSpace(evidenceText))

@@ -20,6 +20,9 @@ func nameChain(g *Gate) string {
 	for _, flag := range []bool{g.o.Graded, g.o.Keys, g.o.Reasoning, g.o.Flows > 0} {
 		d.addFlag(flag)
 	}
+	if g.o.Intents { // names of questions without it stay what they were
+		d.addText("intents")
+	}
 	d.addText(strconv.Itoa(g.o.Trace))
 	for _, chain := range [][]*model{g.models, g.stronger} {
 		for _, m := range chain {
