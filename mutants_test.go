@@ -76,7 +76,7 @@ var forgers = []mutant{
 	{"an answer counts by its row", "sentinel/approval/inbox.go", "if yes := selectYes(given, q.need); len(yes) >= q.need.needed {",
 		"if yes := selectYes(given, q.need); len(yes) >= 0 {", "sentinel/approval", []string{"TestInboxTampered"}, false},
 	{"a yes of somebody who may no more counts", "sentinel/approval/inbox.go", "!said[personKey(a.By)] && need.allows(a.By) {",
-		"!said[personKey(a.By)] {", "sentinel/approval", []string{"TestInboxWhoMayAfterRestart"}, false},
+		"!said[personKey(a.By)] {", "sentinel/approval", []string{"TestAnswerHolds"}, false},
 	{"an answer at the expiry counts", "sentinel/approval/rows.go", "i.State == StatePending && !now.Before(i.Expires)",
 		"i.State == StatePending && now.After(i.Expires)", "sentinel/approval", []string{"TestInboxAtExpiry"}, false},
 	{"a stale digest is taken", "sentinel/approval/answer.go", `case a.Digest != "" && !strings.HasPrefix(row.Digest, a.Digest):`,
