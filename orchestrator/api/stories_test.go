@@ -57,7 +57,7 @@ func TestStoryAndValues(t *testing.T) {
 	require.Zero(t, h.readings())
 
 	h.must("ann", http.MethodPost, path+"/values", nil, &told)
-	require.Equal(t, "send the mail CANARY-request", told.Values.Request.Text)
+	require.Equal(t, "send the mail CANARY-request to CANARY-to", told.Values.Request.Text)
 	require.Equal(t, "CANARY-mission", told.Values.Mission.Text)
 	require.JSONEq(t, `{"text":"CANARY-text"}`, told.Values.Arguments.Text)
 	require.JSONEq(t, `{"text":"CANARY-text"}`, told.Steps[0].Arguments.Text)
