@@ -66,7 +66,8 @@ func requireShape(t *testing.T, text string) {
 
 // The sheet of a call names the trusted intent that it is made under, where there is one.
 func TestDescribeNamesTheIntent(t *testing.T) {
-	text := approval.Describe(openCall(t, map[string]any{}, sentinel.GrantOptions{Intent: "i-7", IntentAction: "find_experts"}), sentinel.Decision{})
+	call := openCall(t, map[string]any{}, sentinel.GrantOptions{Intent: "i-7", IntentAction: "find_experts"})
+	text := approval.Describe(call, sentinel.Decision{})
 	require.Contains(t, text, "\n  intent   \"find_experts\", checked and signed as i-7\n")
 	require.NotContains(t, approval.Describe(openCall(t, map[string]any{}, sentinel.GrantOptions{}), sentinel.Decision{}), "\n  intent ")
 }

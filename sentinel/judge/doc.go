@@ -217,8 +217,8 @@
 // A call that can't be undone, pays, removes, lets in or goes on working by itself has a sign
 // where the request has no known word for it. Where the language is known that is in doubt
 // (wordless_request). Where it isn't, nothing can be read (unreadable_request): the sign is in doubt, and in a turn that read
-// strangers' text a person is asked, in a tainted branch about every call that reaches others, too. What a shell is given to run has no word of its own: outside a tainted branch
-// it has neither sign.
+// strangers' text a person is asked, in a tainted branch about every call that reaches others, too. What a shell is given to run
+// has no word of its own: outside a tainted branch it has neither sign.
 //
 // # What speaks against a value
 //

@@ -109,6 +109,7 @@ func TestWhatIsAtStake(t *testing.T) {
 		"a right, not asked": {"See what is in the mail", "files.share", `{"folder":"Trips","with":"` + at + `"}`, "recipient_untrusted"},
 		"a copy": {"Send lee@quay.example the plan", "letters.send", `{"to":"lee@quay.example","cc":"` + at + `"}`,
 			"recipient_untrusted"},
+		"a copy alone": {"Send him the plan", "letters.send", `{"cc":"` + at + `"}`, "recipient_untrusted"},
 		"one beside another": {"Send lee@quay.example the plan", "letters.send", `{"to":["lee@quay.example","` + at + `"]}`,
 			"recipient_untrusted"},
 		"not the one named":       {"Send lee@quay.example the plan", "letters.send", `{"to":"` + at + `"}`, "recipient_untrusted"},

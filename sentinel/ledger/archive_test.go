@@ -275,6 +275,46 @@ DELETE FROM ledger_hashes WHERE first >= 11; UPDATE ledger_times SET newest = (S
 	}
 }
 
+// archivedWith makes a ledger of two files. The first has records from a number on, by the first key.
+func archivedWith(t *testing.T, from int, first, second *Signer) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "v.db")
+	now := func() time.Time { return epoch.Add(time.Hour) }
+	st, l := reopen(t, path, first, now)
+	appendOne(t, st, l, from, 5)
+	_, err := l.Archive(t.Context(), second, "ann", nil)
+	require.NoError(t, err)
+	appendOne(t, st, l, from+5, 2)
+	require.NoError(t, st.Close())
+	return path
+}
+
+// An archive in the place of another is found where the same keys signed it: by its records, and by the file that it was closed for.
+func TestArchiveOfAnotherHistory(t *testing.T) {
+	one, two, three := newSigner(t), signerNamed(t, "vedette/ledger/2"), signerNamed(t, "vedette/ledger/3")
+	for name, c := range map[string]struct {
+		other  string // of which the first file is put in place
+		detail string
+	}{
+		"the same":                {archivedWith(t, 0, one, two), ""},
+		"of other records":        {archivedWith(t, 100, one, two), "not the one that it goes on from"},
+		"closed for another file": {archivedWith(t, 0, one, three), "closed for another file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := archivedWith(t, 0, one, two)
+			copyFile(t, c.other, path)
+			r, err := Verify(t.Context(), path, VerifyOptions{PublicKey: two.PublicKey()})
+			if c.detail == "" {
+				require.NoError(t, err, "%v", r.Problems)
+				return
+			}
+			require.ErrorIs(t, err, ErrTampered)
+			require.Equal(t, BadLink, r.Problems[0].Kind, "%v", r.Problems)
+			require.Contains(t, r.Problems[0].Detail, c.detail)
+		})
+	}
+}
+
 // A file that records were added to after it was closed, with its own key, is found by the one that goes on from it.
 func TestArchiveWrittenAfterItsEnd(t *testing.T) {
 	a := newArchived(t)
