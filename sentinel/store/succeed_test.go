@@ -235,7 +235,7 @@ func TestCleanOlderWaitsForReaders(t *testing.T) {
 	_, err = s.Succeed(t.Context(), nil)
 	require.NoError(t, err)
 	require.ErrorIs(t, s.CleanOlder(t.Context()), ErrBusy)
-	require.NoError(t, rows.Close()) //nolint:sqlclosecheck // what the file waits for
+	require.NoError(t, rows.Close())
 	require.NoError(t, rows.Err())
 	require.NoError(t, reader.Close())
 	require.NoError(t, s.CleanOlder(t.Context()))
