@@ -124,12 +124,12 @@ func (s calls) onPropose(ctx context.Context, p access.Principal, in *rawInput) 
 	if err != nil {
 		return nil, err
 	}
-	return s.showRecorded(ctx, a, prop.Skill)
+	return s.showRecorded(ctx, p, a, prop.Skill)
 }
 
 // showRecorded is an answer with what the ledger calls its decision. Without a skill, it is that of the record: empty for
 // one that was not declared.
-func (s calls) showRecorded(ctx context.Context, a handover.Answer, skill string) (*called, error) {
+func (s calls) showRecorded(ctx context.Context, p access.Principal, a handover.Answer, skill string) (*called, error) {
 	fresh := a.DecisionID != "" && a.Decision != nil && a.Decision.TS != nil
 	if !fresh || skill == "" {
 		list, err := s.o.Orchestrator.Parts().Ledger.List(ctx, ledger.Query{Call: a.ID})
@@ -144,6 +144,12 @@ func (s calls) showRecorded(ctx context.Context, a handover.Answer, skill string
 	}
 	if a.DecisionID != "" && a.Decision != nil {
 		a.Decision.ID = a.DecisionID
+	}
+	if no := a.Refusal; no != nil && no.Gate == sentinel.GateScope && s.handover().RunsHere(skill) && (p.Skills.Empty() || p.Skills.Allows(skill)) {
+		told := *no
+		told.Reason = "this server runs the skill itself and hands its calls to no other program"
+		told.WhatYouCanDo = "Ask for it in a conversation with this server; GET /v1/skills says which skills there are."
+		a.Refusal = &told
 	}
 	return s.newCalled(a, skill), nil
 }
@@ -178,7 +184,7 @@ func (s calls) onShow(ctx context.Context, p access.Principal, in *CallPath) (*c
 	if err != nil {
 		return nil, err
 	}
-	return s.showRecorded(ctx, a, "")
+	return s.showRecorded(ctx, p, a, "")
 }
 
 type reportInput struct {
@@ -196,7 +202,7 @@ func (s calls) onReport(ctx context.Context, p access.Principal, in *reportInput
 	if err != nil {
 		return nil, err
 	}
-	return s.showRecorded(ctx, a, "")
+	return s.showRecorded(ctx, p, a, "")
 }
 
 // readProposal reads a proposal. What the server knows of its caller comes from the principal. The

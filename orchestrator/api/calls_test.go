@@ -252,3 +252,46 @@ func TestAnswersNameTheRecordedDecision(t *testing.T) {
 	shown := h.must("ann", "GET", "/v1/calls/"+refused.ID, nil, nil)
 	require.NotContains(t, string(shown.body), "undeclared")
 }
+
+// A call of a skill that this server runs is refused with why, and a token that may not use it isn't told.
+func TestSkillsOfTheServerAreHandedToNobody(t *testing.T) {
+	h := open(t, changes{})
+	body := call("1", "x")
+	body["skill_name"], body["arguments"] = "mail.send", map[string]any{"to": "x"}
+	var a handed
+	h.must("ann", "POST", "/v1/calls", body, &a)
+	require.Equal(t, "denied", a.State)
+	require.Contains(t, a.Refusal.Why, "this server runs the skill itself")
+	require.Contains(t, a.Refusal.Do, "in a conversation")
+	first := *a.Refusal
+	h.must("ann", "GET", "/v1/calls/"+a.ID, nil, &a)
+	require.Equal(t, first, *a.Refusal)
+	h.must("narrow", "POST", "/v1/calls", body, &a)
+	require.Equal(t, "denied", a.State)
+	require.NotContains(t, a.Refusal.Why, "runs the skill itself")
+	require.Empty(t, h.ran.String())
+}
+
+// Where no person can be asked, a refusal leads to its record and not to an approval.
+func TestNoLinkToAnApprovalThatWasNotAsked(t *testing.T) {
+	h := open(t, changes{})
+	h.stop()
+	file := filepath.Join(h.dir, "vedette.yaml")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	inbox := regexp.MustCompile(`(?s)inbox: true\n(.*?)  who: [^\n]*\n`)
+	require.NoError(t, os.WriteFile(file, inbox.ReplaceAll(text, []byte("inbox: false\n$1")), 0o600))
+	h.start(changes{})
+	var a handed
+	h.must("ann", "POST", "/v1/calls", call("1", "vip"), &a)
+	for range 2 {
+		require.Equal(t, "denied", a.State)
+		require.Equal(t, "approval.nobody", a.Refusal.Code)
+		require.Empty(t, a.Approval)
+		require.Empty(t, a.Link)
+		require.Contains(t, a.Refusal.Link, "/v1/ledger/records/")
+		id := a.ID
+		a = handed{}
+		h.must("ann", "GET", "/v1/calls/"+id, nil, &a)
+	}
+}

@@ -77,6 +77,9 @@ func answerRecorded(ctx context.Context, h *Handover, c *conversation, id, callI
 // answerPast says what is on record of a call.
 func answerPast(id, callID string, past sentinel.Past) Answer {
 	a := Answer{ID: id, Refusal: past.Refusal, Approval: past.Approval()}
+	if past.Refusal != nil && past.Refusal.Code == sentinel.CodeApprovalNobody { // nothing was asked
+		a.Approval = ""
+	}
 	if line, ok := past.Line(callID); ok {
 		a.Decision = &line
 	}
@@ -112,7 +115,7 @@ func answerPast(id, callID string, past sentinel.Past) Answer {
 
 // approvalOf is the id of the question to a person; empty where none was asked.
 func approvalOf(d sentinel.Decision) string {
-	if d.Asked.IsZero() {
+	if d.Asked.IsZero() || d.Code == sentinel.CodeApprovalNobody {
 		return ""
 	}
 	return d.ID

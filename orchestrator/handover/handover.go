@@ -156,6 +156,12 @@ func (h *Handover) Propose(ctx context.Context, p Proposal) (Answer, error) {
 	return h.awaitFlight(ctx, f, &p)
 }
 
+// RunsHere reports whether this program runs the skill itself, so that no other program is handed its calls.
+func (h *Handover) RunsHere(skill string) bool {
+	_, known := h.o.Checkpoint.Registry().Get(skill)
+	return known && !h.o.Skills.Allows(skill)
+}
+
 // Report takes down what became of a call that its caller ran. The same report once more is answered
 // as the first. An error wraps ErrProposal, ErrUnknownCall, ErrNotAllowed, ErrReported, ErrLate, or
 // sentinel.ErrNotRecorded.
