@@ -60,6 +60,7 @@ func transformProblem(c huma.Context, _ string, v any) (any, error) {
 	default:
 		return v, nil
 	}
+	p = nameMistake(p)
 	p.RequestID = problem.RequestID(c.Context())
 	h := http.Header{}
 	p.SetHeaders(h)
@@ -67,6 +68,16 @@ func transformProblem(c huma.Context, _ string, v any) (any, error) {
 		c.SetHeader(name, h.Get(name))
 	}
 	return p, nil
+}
+
+// nameMistake is a problem whose remedy says to correct what errors names, with its detail there where no field is named.
+func nameMistake(p *problem.Problem) *problem.Problem {
+	if p.Code != problem.Invalid && p.Code != problem.BadRequest || len(p.Errors) > 0 || p.Detail == "" {
+		return p
+	}
+	own := *p
+	own.Errors = []problem.Field{{Detail: p.Detail}} // the empty pointer is the whole request
+	return &own
 }
 
 // describeInvalid is the problem of what huma refuses.

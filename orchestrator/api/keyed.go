@@ -46,7 +46,7 @@ type keyedRequests struct{ *API }
 func (a keyedRequests) serveKeyed(w http.ResponseWriter, r *http.Request, body []byte, p access.Principal, run func(http.ResponseWriter)) {
 	values := r.Header.Values(keyHeader)
 	if len(values) > 1 {
-		problem.Write(w, r, problem.New(problem.BadRequest, "the request has more than one "+keyHeader))
+		problem.Write(w, r, nameMistake(problem.New(problem.BadRequest, "the request has more than one "+keyHeader)))
 		return
 	}
 	user, conversation := userOf(p, r, body), r.PathValue("conversation")

@@ -141,7 +141,7 @@ func (a *API) admit(op operation, c huma.Context, next func(huma.Context)) {
 		body, prob = readBody(w, r, op.body)
 	}
 	if prob != nil {
-		problem.Write(w, r, prob)
+		problem.Write(w, r, nameMistake(prob))
 		return
 	}
 	r2 := r.WithContext(r.Context())

@@ -67,13 +67,13 @@ func serveStream(a *API, operation string, c huma.Context, open func(context.Con
 	p, _ := access.FromContext(ctx) // admit has looked
 	done, err := streams{a}.openStream(p.ID)
 	if err != nil {
-		problem.Write(w, r, a.explainFailure(ctx, operation, err))
+		problem.Write(w, r, nameMistake(a.explainFailure(ctx, operation, err)))
 		return
 	}
 	defer done()
 	source, err := open(ctx)
 	if err != nil {
-		problem.Write(w, r, a.explainFailure(ctx, operation, err))
+		problem.Write(w, r, nameMistake(a.explainFailure(ctx, operation, err)))
 		return
 	}
 	streams{a}.writeEvents(ctx, w, source)
