@@ -145,7 +145,8 @@ func (s calls) showRecorded(ctx context.Context, p access.Principal, a handover.
 	if a.DecisionID != "" && a.Decision != nil {
 		a.Decision.ID = a.DecisionID
 	}
-	if no := a.Refusal; no != nil && no.Gate == sentinel.GateScope && s.handover().RunsHere(skill) && (p.Skills.Empty() || p.Skills.Allows(skill)) {
+	mayUse := p.Skills.Empty() || p.Skills.Allows(skill)
+	if no := a.Refusal; no != nil && no.Gate == sentinel.GateScope && mayUse && s.handover().RunsHere(skill) {
 		told := *no
 		told.Reason = "this server runs the skill itself and hands its calls to no other program"
 		told.WhatYouCanDo = "Ask for it in a conversation with this server; GET /v1/skills says which skills there are."
