@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -63,8 +62,9 @@ func (s approvals) onList(ctx context.Context, p access.Principal, in *approvals
 		return nil, err
 	}
 	list := []string{p.ID, "approvals", in.State, in.Conversation, in.User, in.Skill}
-	conversation := s.findListed(ctx, cmp.Or(in.User, p.User), in.Conversation)
-	f := approval.Filter{Conversation: conversation, User: in.User, Skill: in.Skill, State: approval.State(in.State), Limit: in.Limit + 1}
+	ids := s.listCalledSo(ctx, p, in.User, in.Conversation)
+	f := approval.Filter{Conversation: ids[0], User: in.User, Skill: in.Skill, State: approval.State(in.State), Limit: in.Limit + 1}
+	copy(f.OrConversations[:], ids[1:])
 	if in.State == "all" {
 		f.State, f.All = "", true
 	}

@@ -1,12 +1,14 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -16,6 +18,7 @@ import (
 	"github.com/vedette-dev/vedette/orchestrator/handover"
 	"github.com/vedette-dev/vedette/orchestrator/problem"
 	"github.com/vedette-dev/vedette/sentinel"
+	"github.com/vedette-dev/vedette/sentinel/ledger"
 	"github.com/vedette-dev/vedette/skills"
 )
 
@@ -121,7 +124,48 @@ func (s calls) onPropose(ctx context.Context, p access.Principal, in *rawInput) 
 	if err != nil {
 		return nil, err
 	}
-	return s.newCalled(a, prop.Skill), nil
+	return s.showRecorded(ctx, a, prop.Skill)
+}
+
+// showRecorded is an answer with what the ledger calls its decision. Without a skill, it is that of the record: empty for
+// one that was not declared.
+func (s calls) showRecorded(ctx context.Context, a handover.Answer, skill string) (*called, error) {
+	fresh := a.DecisionID != "" && a.Decision != nil && a.Decision.TS != nil
+	if !fresh || skill == "" {
+		list, err := s.o.Orchestrator.Parts().Ledger.List(ctx, ledger.Query{Call: a.ID})
+		if err != nil {
+			return nil, err
+		}
+		rec, found := findDecided(a, list)
+		if found && !fresh && a.Decision != nil {
+			a.DecisionID, a.Decision.TS = rec.Decision, &rec.Time
+		}
+		skill = cmp.Or(skill, rec.Skill)
+	}
+	if a.DecisionID != "" && a.Decision != nil {
+		a.Decision.ID = a.DecisionID
+	}
+	return s.newCalled(a, skill), nil
+}
+
+// findDecided returns the record of the decision that an answer tells: the one that its refusal names, else the one
+// that allowed the call.
+func findDecided(a handover.Answer, list []ledger.Record) (rec ledger.Record, found bool) {
+	want := a.DecisionID
+	if want == "" && a.Refusal != nil {
+		want = a.Refusal.DecisionID
+	}
+	at := slices.IndexFunc(list, func(r ledger.Record) bool {
+		switch r.Kind {
+		case sentinel.RecordDecision, sentinel.RecordHeld, sentinel.RecordRefused:
+			return r.Decision == want || want == "" && r.Outcome == sentinel.Allow.String()
+		}
+		return false
+	})
+	if at < 0 {
+		return rec, false
+	}
+	return list[at], true
 }
 
 // CallPath names a call.
@@ -134,7 +178,7 @@ func (s calls) onShow(ctx context.Context, p access.Principal, in *CallPath) (*c
 	if err != nil {
 		return nil, err
 	}
-	return s.newCalled(a, ""), nil
+	return s.showRecorded(ctx, a, "")
 }
 
 type reportInput struct {
@@ -152,7 +196,7 @@ func (s calls) onReport(ctx context.Context, p access.Principal, in *reportInput
 	if err != nil {
 		return nil, err
 	}
-	return s.newCalled(a, ""), nil
+	return s.showRecorded(ctx, a, "")
 }
 
 // readProposal reads a proposal. What the server knows of its caller comes from the principal. The

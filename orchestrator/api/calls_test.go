@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -168,4 +169,86 @@ func TestWithdrawnSkillsAreNotListed(t *testing.T) {
 	_, err = h.o.Parts().Reload(t.Context(), cfg, "file")
 	require.NoError(t, err)
 	require.Equal(t, []string{"mail.send", "note.read", "web.read"}, list())
+}
+
+// Lists find the calls of a conversation by the name that their caller used, and another principal's name finds nothing.
+func TestProposedCallsAreListedByTheirConversation(t *testing.T) {
+	h := open(t, changes{})
+	body := call("1", "vip")
+	body["conversation"] = "cx"
+	var a handed
+	h.must("ann", "POST", "/v1/calls", body, &a)
+	require.Equal(t, "pending", a.State)
+	var list struct{ Data []approval.Item }
+	require.Eventually(t, func() bool {
+		h.must("ann", "GET", "/v1/approvals?conversation=cx", nil, &list)
+		return len(list.Data) == 1
+	}, eventually, tick)
+	require.Equal(t, a.Approval, list.Data[0].ID)
+	kept := list.Data[0].Conversation
+	h.must("ann", "GET", "/v1/approvals?state=all&conversation=cx", nil, &list)
+	require.Len(t, list.Data, 1)
+	h.must("ann", "GET", "/v1/approvals?conversation="+kept, nil, &list)
+	require.Len(t, list.Data, 1, "the id itself")
+	for _, path := range []string{"/v1/approvals?conversation=cy", "/v1/approvals?state=all&conversation=cy"} {
+		h.must("ann", "GET", path, nil, &list)
+		require.Empty(t, list.Data)
+	}
+	h.must("bob", "GET", "/v1/approvals?conversation=cx", nil, &list)
+	require.Empty(t, list.Data, "another principal's name is another conversation")
+	var records struct{ Data []ledger.Record }
+	for _, name := range []string{"cx", kept} {
+		h.must("ann", "GET", "/v1/ledger/records?conversation="+name, nil, &records)
+		require.NotEmpty(t, records.Data, name)
+		require.Equal(t, kept, records.Data[0].Conversation)
+	}
+	h.must("bob", "GET", "/v1/ledger/records?conversation=cx", nil, &records)
+	require.Empty(t, records.Data)
+}
+
+// Each answer about a call names the decision as the ledger does, with its time and the skill.
+func TestAnswersNameTheRecordedDecision(t *testing.T) {
+	h := open(t, changes{})
+	type told struct {
+		ID, State string
+		Decision  struct {
+			ID string
+			TS *time.Time
+		}
+		Refusal *struct{ What, Link string }
+	}
+	record := func(a told) ledger.Record {
+		require.NotEmpty(t, a.Decision.ID)
+		var found struct{ Record ledger.Record }
+		h.must("ann", "GET", "/v1/ledger/records/"+a.Decision.ID, nil, &found)
+		require.Equal(t, a.Decision.ID, found.Record.Decision)
+		require.NotNil(t, a.Decision.TS)
+		return found.Record
+	}
+	ask := func(method, path string, body any) (a told) {
+		h.must("ann", method, path, body, &a)
+		return a
+	}
+	first := ask("POST", "/v1/calls", call("1", "no"))
+	rec := record(first)
+	for _, again := range []told{ask("GET", "/v1/calls/"+first.ID, nil), ask("POST", "/v1/calls", call("1", "no"))} {
+		require.Equal(t, first.Decision.ID, again.Decision.ID)
+		require.True(t, rec.Time.Equal(*again.Decision.TS))
+		require.Equal(t, "a call of crm.update", again.Refusal.What)
+		require.Equal(t, first.Refusal, again.Refusal)
+	}
+	allowed := ask("POST", "/v1/calls", call("2", "x"))
+	record(allowed)
+	for _, again := range []told{
+		ask("GET", "/v1/calls/"+allowed.ID, nil), ask("POST", "/v1/calls", call("2", "x")),
+		ask("POST", "/v1/calls/"+allowed.ID+"/outcome", map[string]any{"outcome": "ok"}), ask("GET", "/v1/calls/"+allowed.ID, nil),
+	} {
+		require.Equal(t, allowed.Decision.ID, again.Decision.ID, again.State)
+		record(again)
+	}
+	unknown := call("3", "x")
+	unknown["skill_name"] = "CANARY.undeclared"
+	refused := ask("POST", "/v1/calls", unknown)
+	shown := h.must("ann", "GET", "/v1/calls/"+refused.ID, nil, nil)
+	require.NotContains(t, string(shown.body), "undeclared")
 }

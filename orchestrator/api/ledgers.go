@@ -61,11 +61,18 @@ type recordsInput struct {
 	After        string    `query:"after" maxLength:"400" doc:"The next_cursor of the page before."`
 }
 
-// readQuery returns what the query and the filters choose.
-func (in *recordsInput) readQuery(now time.Time) (query.Query, error) {
+// readQuery returns what the query and the filters choose. conversations are the ids that Conversation stands for.
+func (in *recordsInput) readQuery(now time.Time, conversations []string) (query.Query, error) {
 	terms := []string{in.Query}
+	if in.Conversation != "" {
+		term := query.Term("conversation", conversations[0])
+		for _, id := range conversations[1:] {
+			term += "," + strconv.Quote(id)
+		}
+		terms = append(terms, term)
+	}
 	for _, f := range []struct{ key, value string }{
-		{"user", in.User}, {"conversation", in.Conversation}, {"agent", in.Agent}, {"skill", in.Skill}, {"call", in.Call},
+		{"user", in.User}, {"agent", in.Agent}, {"skill", in.Skill}, {"call", in.Call},
 		{"decision", in.Decision}, {"kind", in.Kind}, {"outcome", in.Outcome}, {"gate", in.Gate}, {"code", in.Code}, {"by", in.By},
 	} {
 		if f.value != "" {
@@ -98,7 +105,8 @@ func (in *recordsInput) names(p access.Principal) []string {
 }
 
 func (s ledgers) onList(ctx context.Context, p access.Principal, in *recordsInput) (*page[ledger.Record], error) {
-	q, err := in.readQuery(time.Now())
+	ids := append(s.listCalledSo(ctx, p, in.User, in.Conversation), in.Conversation) // an auditor's own id counts as it stands
+	q, err := in.readQuery(time.Now(), ids)
 	if err != nil {
 		return nil, err
 	}

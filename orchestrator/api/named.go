@@ -1,11 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
 	"github.com/vedette-dev/vedette/orchestrator"
 	"github.com/vedette-dev/vedette/orchestrator/access"
+	"github.com/vedette-dev/vedette/orchestrator/handover"
 )
 
 // findID returns the id under which what a user calls by name is kept. The errors are those of
@@ -34,4 +36,16 @@ func (a *API) findListed(ctx context.Context, user, name string) string {
 		return name
 	}
 	return id
+}
+
+// listCalledSo returns the ids by which a list is narrowed to what a principal calls so: a conversation with this server
+// first, then those of calls that the principal proposed, and of calls that it was handed in answers.
+func (a *API) listCalledSo(ctx context.Context, p access.Principal, named, name string) []string {
+	user := cmp.Or(named, p.User)
+	ids := []string{a.findListed(ctx, user, name)}
+	if name == "" || user == "" {
+		return ids
+	}
+	return append(ids, handover.ConversationID(p.ID, user, name),
+		handover.ForwardingID(handover.Thread{Principal: p.ID, User: user, Conversation: name}))
 }

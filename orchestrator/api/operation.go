@@ -66,6 +66,9 @@ func register[I, O any](a *API, op operation, run func(context.Context, access.P
 		}
 		return out, nil
 	})
+	if op.raw != nil { // huma describes bytes, whatever was said before
+		out.RequestBody.Content = map[string]*huma.MediaType{formJSON: {Schema: op.raw}}
+	}
 }
 
 // describeAlso adds an answer of the type of success to a status, beside the problems that come with it.

@@ -105,6 +105,8 @@ type Card struct {
 // Filter chooses approvals; what is empty chooses all.
 type Filter struct {
 	Conversation, User, Skill string
+	// OrConversations are alternatives to Conversation, where that is set. Empty ones choose nothing.
+	OrConversations [2]string
 	// State chooses one state. Empty, the list is of those that wait for an answer and have not expired.
 	State State
 	// All lists approvals of every state, in place of State.

@@ -286,7 +286,11 @@ func (f Filter) buildWhere(now time.Time) (string, []any) {
 	default:
 		add("state = ?", string(f.State))
 	}
-	for _, c := range []struct{ column, value string }{{"conversation", f.Conversation}, {"user", f.User}, {"skill", f.Skill}} {
+	if f.Conversation != "" {
+		add("conversation IN (?, ?, ?)", f.Conversation, cmp.Or(f.OrConversations[0], f.Conversation),
+			cmp.Or(f.OrConversations[1], f.Conversation))
+	}
+	for _, c := range []struct{ column, value string }{{"user", f.User}, {"skill", f.Skill}} {
 		if c.value != "" {
 			add(c.column+" = ?", c.value)
 		}
@@ -310,7 +314,8 @@ func (f Filter) isOfWaiting() bool { return !f.All && (f.State == "" || f.State 
 
 // chooses reports whether the filter chooses an approval, whatever its state.
 func (f Filter) chooses(i *Item) bool {
-	return (f.Conversation == "" || f.Conversation == i.Conversation) && (f.User == "" || f.User == i.User) &&
+	return (f.Conversation == "" || f.Conversation == i.Conversation || slices.Contains(f.OrConversations[:], i.Conversation)) &&
+		(f.User == "" || f.User == i.User) &&
 		(f.Skill == "" || f.Skill == i.Skill)
 }
 
