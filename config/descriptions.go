@@ -264,10 +264,11 @@ var descriptions = map[string]string{
 	"NotifyWebhook.url":      "The receiver's address, with https.",
 	"NotifyWebhook.secrets": "One secret, or several while a receiver goes over to a new one; " +
 		"each is whsec_ and base64 of 24 to 64 bytes.",
-	"WhoRule.skill":             "A skill's name, domain.* or * (default *).",
-	"WhoRule.effect":            "One effect; without it, every effect.",
-	"WhoRule.users":             "Patterns of the ids of users on whose behalf a call is made, with * and ?; without it, every user.",
-	"WhoRule.approvers":         "The names of those who may answer, such as local:ann; without it, everybody who is authenticated.",
+	"WhoRule.skill":  "A skill's name, domain.* or * (default *).",
+	"WhoRule.effect": "One effect; without it, every effect.",
+	"WhoRule.users":  "Patterns of the ids of users on whose behalf a call is made, with * and ?; without it, every user.",
+	"WhoRule.approvers": "Names of those who may answer: ann by a token or OIDC, local:ann at the terminal; " +
+		"without it, everybody who is authenticated.",
 	"WhoRule.min":               "How many different people must say yes (default 1).",
 	"WhoRule.exclude_requester": "true keeps the user on whose behalf the call is made from answering.",
 	"Approvals.pending":         "How many calls may wait for a person at a time; a call beyond that is denied and no question is asked.",

@@ -12,6 +12,7 @@ import (
 	"github.com/vedette-dev/vedette/agents"
 	"github.com/vedette-dev/vedette/agents/llm"
 	"github.com/vedette-dev/vedette/agents/loop"
+	"github.com/vedette-dev/vedette/limits"
 	"github.com/vedette-dev/vedette/sentinel"
 	"github.com/vedette-dev/vedette/sentinel/ledger"
 )
@@ -77,7 +78,7 @@ func TestOmittedCallNamesNoDecision(t *testing.T) {
 	var asked func() []llm.Request
 	o.wrap, asked = storm(callsOf(5+1+omitted, "x", "{}"))
 	r := start(t, o, orch("go", "unused"))
-	require.Equal(t, 5, r.parts.Config.Limits.Agent.Calls, "the calls above count on it")
+	require.Equal(t, 5, limits.DefaultAgentCalls, "the calls above count on it")
 	r.send("go")
 	codes := map[string]string{} // by decision
 	for _, rec := range r.list(ledger.Query{Kind: "decision"}) {
@@ -116,7 +117,7 @@ func TestManyUnknownTools(t *testing.T) {
 	o.wrap, asked = storm(callsOf(3000, "x", "{}"), callsOf(3000, "x", "{}"))
 	r := start(t, o, orch("go", "unused"))
 	r.send("go")
-	allowed := r.parts.Config.Limits.Agent.Calls
+	allowed := limits.DefaultAgentCalls
 	codes := map[string]int{}
 	for _, rec := range r.list(ledger.Query{Kind: "decision"}) {
 		codes[rec.Code]++
