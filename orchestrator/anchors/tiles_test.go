@@ -49,9 +49,9 @@ func TestTilesAreALog(t *testing.T) {
 	defer web.Close()
 	v, err := note.NewVerifier(b.signer.PublicKey())
 	require.NoError(t, err)
-	more := 3000
+	more, last := 3000, []string{"013.p", "228"}
 	if os.Getenv("VEDETTE_LONG") != "" {
-		more = 70_000 // so that a tile of tiles of tiles is begun
+		more, last = 70_000, []string{"275.p", "156"} // so that a tile of tiles of tiles is begun
 	}
 	for _, n := range []int{1, 254, 1, 300, 0, more} {
 		if n > 0 {
@@ -82,7 +82,7 @@ func TestTilesAreALog(t *testing.T) {
 			require.Equal(t, tlog.RecordHash(p.Leaf), got[0])
 		}
 	}
-	require.FileExists(t, filepath.Join(folder, "vedette-ledger", "tile", "0", "275.p", "156"))
+	require.FileExists(t, filepath.Join(append([]string{folder, "vedette-ledger", "tile", "0"}, last...)...))
 	require.NoError(t, b.set(&log, anchors.Anchor{Name: "log", Place: place}).Compare(t.Context()))
 }
 
